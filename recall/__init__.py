@@ -1,0 +1,7 @@
+"""Fold a chat log on demand: pins, search, traces, standings, threads. Pure, deterministic, bounded."""
+
+from __future__ import annotations
+
+from recall.errors import *
+from recall.log import *
+from recall.records import *

@@ -1,0 +1,92 @@
+"""White space, one line, and cuts that keep together what a reader sees as one character.
+
+Every grammar and excerpt here goes by Unicode's `White_Space` property. Python's `str.split` and
+`str.strip` also eat U+001C to U+001F, which are none, so this module has its own.
+
+    >>> collapse("a\\u3000 b\\n")
+    'a b'
+    >>> cut("needle in a haystack", 6)
+    'needle…'
+"""
+
+from __future__ import annotations
+
+import re
+
+import regex
+
+__all__ = ["ELLIPSIS", "WHITE_SPACE", "collapse", "cut", "excerpt", "is_blank", "strip", "strip_start", "words"]
+
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+"""Every character with Unicode's `White_Space` property, the whole list (PropList.txt)."""
+
+ELLIPSIS = "…"
+
+_NOT_WHITE_SPACE = "\x1c\x1d\x1e\x1f"  # what str.split takes for white space and Unicode does not
+_RUNS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
+_SEPARATORS = re.compile(f"[{_NOT_WHITE_SPACE}]")
+_CLUSTERS = regex.compile(r"\X")
+
+
+def strip(text: str) -> str:
+    """Return `text` without white space at either end."""
+    return text.strip(WHITE_SPACE)
+
+
+def strip_start(text: str) -> str:
+    """Return `text` without white space at its start."""
+    return text.lstrip(WHITE_SPACE)
+
+
+def is_blank(text: str) -> bool:
+    """Say whether `text` holds nothing but white space."""
+    return not text.strip(WHITE_SPACE)
+
+
+def words(text: str) -> list[str]:
+    """Split `text` at runs of white space; an empty list for a blank text."""
+    if _SEPARATORS.search(text) is None:
+        return text.split()
+    return [word for word in _RUNS.split(text) if word]
+
+
+def collapse(text: str) -> str:
+    """Return `text` on one line: trimmed, each run of white space one space."""
+    return " ".join(words(text))
+
+
+def _edges(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move a cut inward, to the edges of the grapheme clusters that it would part."""
+    if text.isascii():  # on one line every ASCII character is a cluster of its own
+        return start, end
+    first = last = None
+    for cluster in _CLUSTERS.finditer(text):
+        if first is None and cluster.start() >= start:
+            first = cluster.start()
+        if cluster.end() > end:
+            break
+        last = cluster.end()
+    if first is None or last is None or last < first:
+        return end, end
+    return first, last
+
+
+def cut(line: str, chars: int) -> str:
+    """Return the whole line when it has at most `chars` characters, else its head and `…`."""
+    if len(line) <= chars:
+        return line
+    return line[: _edges(line, 0, chars)[1]] + ELLIPSIS
+
+
+def excerpt(line: str, offset: int, *, chars: int, lead: int) -> str:
+    """Return `chars` characters of a line around `offset`, `…` at each end that was cut.
+
+    It starts `lead` characters before the offset, or earlier where it would not be full otherwise.
+    """
+    if len(line) <= chars:
+        return line
+    start = min(max(0, offset - lead), len(line) - chars)
+    first, last = _edges(line, start, start + chars)
+    head = ELLIPSIS if first > 0 else ""
+    tail = ELLIPSIS if last < len(line) else ""
+    return head + line[first:last] + tail

@@ -1,0 +1,100 @@
+"""What a user is told when something cannot be done: one sentence each, and nothing of a traceback.
+
+    Refusal                   has a `sentence`, written for whoever asked
+    ├── Unavailable           the history could not be read, with a `kind`
+    ├── PlaceNotFound         no such channel, or not for this asker: the same words
+    ├── AuthorNotFound        no one author of that name
+    └── Busy                  too much at once: wait, and ask again
+
+A `Refusal` carries fields and makes its sentence of them. `sentence_of` finds the sentence for whatever a
+query may raise, so that every surface says the same.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+import recall
+
+UnavailableKind: TypeAlias = Literal["no_permission", "gone", "rate_limited", "discord_down"]
+
+UNEXPECTED = "Something went wrong here and was logged. Try again in a moment."
+
+
+class Refusal(Exception):  # noqa: N818 - what a user is told, often not an error
+    """Say to whoever asked, in one sentence, why there is no answer and what to do."""
+
+    template: ClassVar[str] = UNEXPECTED
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for the user; it holds no text of messages and no names that the asker did not type."""
+        return self.template.format(**vars(self))
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Unavailable(Refusal):
+    """Say that Discord did not let us read, and which `kind` of reason it was."""
+
+    sentences: ClassVar[dict[UnavailableKind, str]] = {
+        "no_permission": (
+            "I may not read the history of that channel: I need View Channel and Read Message History there."
+        ),
+        "gone": "That channel is gone, or nothing that I can find.",
+        "rate_limited": "Discord asks me to slow down. Try again in a minute.",
+        "discord_down": "Discord does not answer right now. Try again in a minute.",
+    }
+
+    def __init__(self, kind: UnavailableKind) -> None:
+        self.kind = kind
+
+    @property
+    def sentence(self) -> str:
+        return self.sentences[self.kind]
+
+
+class PlaceNotFound(Refusal):
+    """Say that there is no such channel; also where there is one that the asker may not read."""
+
+    template = "I find no channel or thread by that name that you can read."
+
+
+class AuthorNotFound(Refusal):
+    """Say that a name is nobody's, or more than one author's."""
+
+    template = "That name is not exactly one author's I know here: pick one from the list, or give an id or a mention."
+
+
+class Busy(Refusal):
+    """Say that too much is asked at once; `seconds` is a guess at when to ask again."""
+
+    template = "One question at a time, please: ask again in {seconds} s."
+
+    def __init__(self, seconds: int = 1) -> None:
+        self.seconds = max(1, seconds)
+
+
+def sentence_of(error: BaseException) -> str:
+    """Return the sentence a user is told about an error; `UNEXPECTED` for what nobody foresaw."""
+    if isinstance(error, recall.ReadError) and error.__cause__ is not None:
+        return sentence_of(error.__cause__)
+    match error:
+        case Refusal():
+            return error.sentence
+        case recall.InvalidPattern(position=None):
+            return f"That expression is not valid: {error.reason}."
+        case recall.InvalidPattern():
+            return f"That expression is not valid: {error.reason}, at character {error.position + 1}."
+        case recall.PatternTimeout(limit="memory"):
+            return "I stopped that expression: it needs more memory than one search may take."
+        case recall.PatternTimeout():
+            return "I stopped that expression: it takes longer than one search may take."
+        case recall.PatternTooLong():
+            return f"A query has at most {error.limit} characters, this one has {error.chars}."
+        case recall.RegexUnsupported():
+            return "Regular expressions are switched off here. Put the query in quotes to search for it as text."
+        case recall.PageError():
+            return "The history came back out of order, so I show nothing of it. Try again in a moment."
+    return UNEXPECTED

@@ -1,0 +1,69 @@
+"""What the commands are given: no global, nothing read at import, everything owned by the cog."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from .errors import Busy
+
+if TYPE_CHECKING:
+    from .config import Config
+    from .desks import Desks
+    from .matcher import Matcher
+    from .recent import Recent
+
+MEMBERS_REMEMBERED = 10_000  # last questions kept for the cooldown; the oldest are forgotten first
+
+
+class Walks:
+    """Admit walks over history: one at a time for each member, a cap for each guild, a cooldown between.
+
+    `clock` counts seconds and never goes back (`time.monotonic`).
+    """
+
+    def __init__(self, *, guild_walks: int, clock: Callable[[], float]) -> None:
+        self._guild_walks = guild_walks
+        self._clock = clock
+        self._walking: set[tuple[int, int]] = set()
+        self._guilds: dict[int, int] = {}
+        self._last: dict[tuple[int, int], float] = {}
+
+    @asynccontextmanager
+    async def admit(self, guild_id: int, member_id: int, *, cooldown_seconds: float = 0) -> AsyncIterator[None]:
+        """Hold a place for one walk; raises `Busy` at once where there is none."""
+        asker = (guild_id, member_id)
+        wait = self._last.get(asker, -math.inf) + cooldown_seconds - self._clock()
+        if wait > 0:
+            raise Busy(math.ceil(wait))
+        if asker in self._walking or self._guilds.get(guild_id, 0) >= self._guild_walks:
+            raise Busy
+        self._walking.add(asker)
+        self._guilds[guild_id] = self._guilds.get(guild_id, 0) + 1
+        try:
+            yield
+        finally:
+            self._walking.discard(asker)
+            self._guilds[guild_id] -= 1
+            if not self._guilds[guild_id]:
+                del self._guilds[guild_id]
+            self._last.pop(asker, None)
+            self._last[asker] = self._clock()
+            while len(self._last) > MEMBERS_REMEMBERED:
+                del self._last[next(iter(self._last))]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Hold what a command works with."""
+
+    config: Config
+    desks: Desks
+    matcher: Matcher
+    recent: Recent
+    walks: Walks
+    now: Callable[[], datetime]

@@ -1,0 +1,43 @@
+"""The questions, asked the same way by every surface: slash commands, the command line, and whatever comes.
+
+A surface opens a desk (a Discord channel, the files of an export), hands it to a query, and renders the
+answer. A query walks the desk's log once, leaves out what the asker may not see at the moment the answer is
+made, folds what is left, and says how far it looked.
+
+    answer = await search(desk, SearchRequest("rate limiter"), matcher=matcher, asker="42")
+    answer.hits, answer.more, answer.coverage
+"""
+
+from __future__ import annotations
+
+from .desk import DIALECT, AnswerCoverage, LeftOut, OpenDesk
+from .overruns import Overrun, OverrunsAnswer, overruns
+from .pins import BOARD_LIMIT, PinsAnswer, PinsRequest, WhereIs, pins, where_is
+from .search import SEARCH_PAGE_HITS, ExpressionMatcher, SearchAnswer, SearchRequest, search
+from .standings import STANDINGS_WINDOW_ROWS, StandingsAnswer, StandingsRequest, Voters, room_standings
+
+__all__ = [
+    "BOARD_LIMIT",
+    "DIALECT",
+    "SEARCH_PAGE_HITS",
+    "STANDINGS_WINDOW_ROWS",
+    "AnswerCoverage",
+    "ExpressionMatcher",
+    "LeftOut",
+    "OpenDesk",
+    "Overrun",
+    "OverrunsAnswer",
+    "PinsAnswer",
+    "PinsRequest",
+    "SearchAnswer",
+    "SearchRequest",
+    "StandingsAnswer",
+    "StandingsRequest",
+    "Voters",
+    "WhereIs",
+    "overruns",
+    "pins",
+    "room_standings",
+    "search",
+    "where_is",
+]

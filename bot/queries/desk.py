@@ -1,0 +1,83 @@
+"""A desk that is open for questions, and the one way in which every query reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+import recall
+
+DIALECT: Literal["discord"] = "discord"
+
+
+class LeftOut(recall.Value, frozen=True):
+    """Name a place that belongs to the question and was not read, to somebody who may know of it."""
+
+    id: str
+    name: str
+    reason: str
+
+
+class AnswerCoverage(recall.Value, frozen=True):
+    """Say how far an answer looked: `recall.Coverage`, what was left out, and as of when (null: now)."""
+
+    rows: int
+    oldest: recall.Sequence | None
+    beginning: bool
+    stopped: str | None
+    left_out: tuple[LeftOut, ...] = ()
+    as_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDesk:
+    """Hold a desk that somebody may ask questions of.
+
+    `conversation`: null for everything the log holds. `may_show`: asked for each place (once for each
+    `chat_id` and `parent`) when the answer is made; null where everybody may see everything. `read_row`:
+    reads one row of this desk that a walk did not reach, null when it is gone; may raise. `address`: reads
+    a message link of this place where a marker takes `^N`.
+    """
+
+    log: recall.SessionLog
+    conversation: recall.Conversation | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    as_of: str | None = None
+    may_show: Callable[[recall.LogMessage], Awaitable[bool]] | None = None
+    read_row: Callable[[int], Awaitable[recall.LogMessage | None]] | None = None
+    address: Callable[[str], int | None] | None = None
+
+
+async def read(desk: OpenDesk, *, scan: int, before: int | None = None, after: int | None = None) -> recall.Walk:
+    """Walk a desk, then leave out the rows of places that the asker may not see any more."""
+    walk = await recall.walk_log(desk.log, scan=scan, before=before, after=after)
+    if desk.may_show is None:
+        return walk
+    places: dict[tuple[str | None, int | None], bool] = {}
+    for row in walk.rows:
+        place = (row.chat_id, row.parent)
+        if place not in places:
+            places[place] = await desk.may_show(row)
+    if all(places.values()):
+        return walk
+    rows = tuple(row for row in walk.rows if places[row.chat_id, row.parent])
+    coverage = msgspec.structs.replace(walk.coverage, rows=len(rows), oldest=rows[-1].sequence if rows else None)
+    return recall.Walk(rows, coverage)
+
+
+def chronological(desk: OpenDesk, rows: tuple[recall.LogMessage, ...]) -> tuple[recall.LogMessage, ...]:
+    inside = rows if desk.conversation is None else tuple(row for row in rows if desk.conversation.holds(row))
+    return inside[::-1]
+
+
+def rows_of(rows: Sequence[recall.LogMessage], wanted: set[int]) -> dict[int, recall.LogMessage]:
+    return {row.sequence: row for row in rows if row.sequence in wanted} if wanted else {}
+
+
+def coverage_of(desk: OpenDesk, coverage: recall.Coverage) -> AnswerCoverage:
+    return AnswerCoverage(
+        coverage.rows, coverage.oldest, coverage.beginning, coverage.stopped, desk.left_out, desk.as_of
+    )

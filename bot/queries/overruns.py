@@ -1,0 +1,18 @@
+"""List the messages of a desk that are longer than its budget."""
+
+from __future__ import annotations
+
+import recall
+
+from .desk import OpenDesk, coverage_of, read
+
+
+async def overruns(desk: OpenDesk, policy: recall.BrevityPolicy, *, scan: int) -> OverrunsAnswer:
+    """List the messages of a desk that exceed the budget. Raises `recall.ReadError`."""
+    walk = await read(desk, scan=scan)
+    found = tuple(
+        Overrun(row.sequence, row.chat_id, row.author, len(row.content), over)
+        for row in walk.rows
+        if (desk.conversation is None or desk.conversation.holds(row)) and (over := policy.overrun(row.content))
+    )
+    return OverrunsAnswer(found, coverage_of(desk, walk.coverage))

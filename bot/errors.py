@@ -52,6 +52,7 @@ class Unavailable(Refusal):
 
     @property
     def sentence(self) -> str:
+        """The sentence of its kind."""
         return self.sentences[self.kind]
 
 

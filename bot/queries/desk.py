@@ -69,15 +69,18 @@ async def read(desk: OpenDesk, *, scan: int, before: int | None = None, after: i
 
 
 def chronological(desk: OpenDesk, rows: tuple[recall.LogMessage, ...]) -> tuple[recall.LogMessage, ...]:
+    """Return the rows that belong to the desk's conversation, oldest first."""
     inside = rows if desk.conversation is None else tuple(row for row in rows if desk.conversation.holds(row))
     return inside[::-1]
 
 
 def rows_of(rows: Sequence[recall.LogMessage], wanted: set[int]) -> dict[int, recall.LogMessage]:
+    """Return those of the rows that are wanted, by sequence."""
     return {row.sequence: row for row in rows if row.sequence in wanted} if wanted else {}
 
 
 def coverage_of(desk: OpenDesk, coverage: recall.Coverage) -> AnswerCoverage:
+    """Say how far a walk over this desk looked, in the words of an answer."""
     return AnswerCoverage(
         coverage.rows, coverage.oldest, coverage.beginning, coverage.stopped, desk.left_out, desk.as_of
     )

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import recall
 
-from .desk import OpenDesk, coverage_of, read
+from .desk import AnswerCoverage, OpenDesk, coverage_of, read
+
+
+class Overrun(recall.Value, frozen=True):
+    """Say by how many characters one message exceeds the budget."""
+
+    sequence: recall.Sequence
+    chat_id: str | None
+    author: recall.Author
+    characters: int
+    over: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverrunsAnswer:
+    """Hold the messages over the budget, newest first."""
+
+    overruns: tuple[Overrun, ...]
+    coverage: AnswerCoverage
 
 
 async def overruns(desk: OpenDesk, policy: recall.BrevityPolicy, *, scan: int) -> OverrunsAnswer:

@@ -42,8 +42,10 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hold one page of hits. `more`: others follow in the same reach. `loosened`: nothing better was found,
-    so these are subsequences that nobody asked for. `rows`: the rows of the hits.
+    """Hold one page of hits, and the `rows` they were found in.
+
+    `more`: others follow in the same reach. `loosened`: nothing better was found, so these are subsequences
+    that nobody asked for.
     """
 
     pattern: recall.SearchPattern
@@ -52,127 +54,6 @@ class SearchAnswer:
     loosened: bool
     coverage: AnswerCoverage
     rows: Mapping[int, recall.LogMessage]
-
-
-async def search(
-    self, rows: Sequence[recall.LogMessage], query: recall.SearchQuery, *, asker: str
-) -> tuple[recall.SearchHit, ...]:
-    """Return what `recall.search_rows` would, or raise a `recall.PatternError`."""
-    # pragma: no cover
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDesk:
-    """Hold a desk that somebody may ask questions of.
-
-    `conversation`: null for everything the log holds. `may_show`: asked for each place (once for each
-    `chat_id` and `parent`) when the answer is made; null where everybody may see everything. `read_row`:
-    reads one row of this desk that a walk did not reach, null when it is gone; may raise. `address`: reads
-    a message link of this place where a marker takes `^N`.
-    """
-
-    log: recall.SessionLog
-    conversation: recall.Conversation | None = None
-    left_out: tuple[LeftOut, ...] = ()
-    as_of: str | None = None
-    may_show: Callable[[recall.LogMessage], Awaitable[bool]] | None = None
-    read_row: Callable[[int], Awaitable[recall.LogMessage | None]] | None = None
-    address: Callable[[str], int | None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """Ask for messages. `before` and `after` are exclusive sequences; hits `offset` … `offset + limit` are shown."""
-
-    text: str
-    author_id: str | None = None
-    before: int | None = None
-    after: int | None = None
-    order: Literal["best", "newest"] = "best"
-    loose: bool = False
-    offset: int = 0
-    limit: int = SEARCH_PAGE_HITS
-    scan: int = recall.SEARCH_SCAN
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """Hold one page of hits. `more`: others follow in the same reach. `loosened`: nothing better was found,
-    so these are subsequences that nobody asked for. `rows`: the rows of the hits.
-    """
-
-    pattern: recall.SearchPattern
-    hits: tuple[recall.SearchHit, ...]
-    more: bool
-    loosened: bool
-    coverage: AnswerCoverage
-    rows: Mapping[int, recall.LogMessage]
-
-
-@dataclass(frozen=True, slots=True)
-class PinsRequest:
-    """Ask for a board. `label` leaves out every other (no `#`); `before` is an exclusive sequence."""
-
-    label: str | None = None
-    before: int | None = None
-    limit: int = BOARD_LIMIT
-    scan: int = recall.PIN_SCAN
-    working_set: int = recall.PIN_LIMIT
-
-
-@dataclass(frozen=True, slots=True)
-class PinsAnswer:
-    """Hold a board, newest pin first, and every pin and unpin behind it, in order.
-
-    `working`: the sequences of the pins that every agent's context carries, whatever label was asked for.
-    `labels`: those on the board, most recent first. `rows`: pinned rows and marker rows that were read.
-    `gone`: the pinned messages that the reach would have shown and did not, where it is whole.
-    """
-
-    pins: tuple[recall.Pin, ...]
-    working: frozenset[int]
-    events: tuple[recall.PinEvent, ...]
-    labels: tuple[str, ...]
-    coverage: AnswerCoverage
-    rows: Mapping[int, recall.LogMessage]
-    gone: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsRequest:
-    """Ask where each topic stood `at` a sequence (null: at the newest row). The policy's window counts rows."""
-
-    policy: recall.QuorumPolicy = recall.QuorumPolicy(window=STANDINGS_WINDOW_ROWS)
-    voters: Voters = "everyone"
-    at: int | None = None
-    scan: int = recall.SCAN_LIMIT
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsAnswer:
-    """Hold the topics on the floor, the state of the room, and how far it looked."""
-
-    standings: tuple[recall.TopicStanding, ...]
-    consensus: recall.Consensus
-    coverage: AnswerCoverage
-
-
-class Overrun(recall.Value, frozen=True):
-    """Say by how many characters one message exceeds the budget."""
-
-    sequence: recall.Sequence
-    chat_id: str | None
-    author: recall.Author
-    characters: int
-    over: int
-
-
-@dataclass(frozen=True, slots=True)
-class OverrunsAnswer:
-    """Hold the messages over the budget, newest first."""
-
-    overruns: tuple[Overrun, ...]
-    coverage: AnswerCoverage
 
 
 async def search(desk: OpenDesk, request: SearchRequest, *, matcher: ExpressionMatcher, asker: str) -> SearchAnswer:

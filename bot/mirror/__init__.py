@@ -1,0 +1,35 @@
+"""A cache of the log in SQLite: deleted at any time, only time is lost.
+
+The log is the channel's history at Discord. What this package keeps is a copy of some of it, together with
+what it knows of that copy: which stretches (**spans**) are whole, and which gateway session (**epoch**) last
+verified them. A page is served only from inside a span of the current epoch; everything else is read from
+Discord again and replaces what stood there. So nothing that was missed while away can be shown as verified.
+
+Rooms: `spans` (arithmetic of stretches), `schema` (tables, versions, opening and setting aside), `events`
+(what the gateway tells), `store` (the mirror itself).
+"""
+
+from __future__ import annotations
+
+from .database import MirrorDown
+from .events import Created, Deleted, Edited, Event, Withheld
+from .schema import SCHEMA_VERSION, MirrorRefused
+from .spans import LIVE, Span
+from .store import Mirror, MirrorPage, Place, Ticket
+
+__all__ = [
+    "LIVE",
+    "SCHEMA_VERSION",
+    "Created",
+    "Deleted",
+    "Edited",
+    "Event",
+    "Mirror",
+    "MirrorDown",
+    "MirrorPage",
+    "MirrorRefused",
+    "Place",
+    "Span",
+    "Ticket",
+    "Withheld",
+]

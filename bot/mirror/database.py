@@ -1,0 +1,121 @@
+"""One SQLite connection that may fail at any time, and comes back by itself.
+
+A full disk, a folder that turned read-only, a lock that another process holds, a file that somebody deleted:
+none of these may fail a question, for the history is at Discord and this is a copy. So every use either
+succeeds or raises `MirrorDown`; the first failure writes one log line; later uses fail at once, until
+`MIRROR_RETRY_SECONDS` have passed and the file is opened anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiosqlite
+
+from .schema import MEMORY, connect
+
+log = logging.getLogger(__name__)
+
+MIRROR_RETRY_SECONDS = 30.0  # a guess: long enough not to hammer a full disk, short enough to go unnoticed
+
+
+class MirrorDown(Exception):  # noqa: N818 - a state, not a fault of the caller
+    """Say that the mirror cannot be used now; ask Discord instead."""
+
+
+class Database:
+    """Own the writing connection to a mirror file; `clock` counts seconds (`time.monotonic`).
+
+    `generation` counts how often a file was opened: what was known of an earlier one is void.
+    """
+
+    def __init__(self, path: str, *, clock: Callable[[], float]) -> None:
+        self.path = path
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._connection: aiosqlite.Connection | None = None
+        self._inode: int | None = None
+        self._retry_at = float("-inf")
+        self._failing = False
+        self._closed = False
+        self.generation = 0
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[aiosqlite.Connection]:
+        """Hold the connection, inside one transaction that is kept when the block ends well.
+
+        Raises `MirrorDown` where the file cannot be used; nothing of the block is kept then.
+        """
+        async with self._lock:
+            try:
+                connection = await self._ready()
+                await connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    with contextlib.suppress(sqlite3.Error, ValueError):
+                        await connection.rollback()
+                    raise
+                await connection.commit()
+            except (sqlite3.Error, OSError) as error:
+                await self._lose(error)
+                raise MirrorDown from error
+
+    async def checkpoint(self) -> None:
+        """Write the log of changes back into the file and empty it, so that deleted text is nowhere."""
+        async with self._lock:
+            if self._connection is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    await self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def close(self) -> None:
+        """Close the file for good; idempotent."""
+        self._closed = True
+        async with self._lock:
+            await self._drop()
+
+    async def _ready(self) -> aiosqlite.Connection:
+        if self._closed:
+            raise MirrorDown
+        if self._connection is not None:
+            if self._same_file():
+                return self._connection
+            log.warning("the mirror's file was moved or deleted; a new one is begun")
+            await self._drop()
+        if self._clock() < self._retry_at:
+            raise MirrorDown
+        connection = await connect(self.path)
+        self._connection = connection
+        self._inode = None if self.path == MEMORY else Path(self.path).stat().st_ino
+        self.generation += 1
+        if self._failing:
+            self._failing = False
+            log.info("the mirror is in use again")
+        return connection
+
+    def _same_file(self) -> bool:
+        if self.path == MEMORY:
+            return True
+        try:
+            return Path(self.path).stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    async def _lose(self, error: Exception) -> None:
+        if not self._failing:
+            self._failing = True
+            log.warning("the mirror cannot be used (%s); questions are answered from Discord", error)
+        self._retry_at = self._clock() + MIRROR_RETRY_SECONDS
+        await self._drop()
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error, OSError, ValueError):
+                await connection.close()

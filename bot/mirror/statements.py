@@ -1,0 +1,118 @@
+"""The statements that read and write the mirror's tables, each inside a transaction of its caller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import aiosqlite
+import msgspec
+
+import recall
+
+from .spans import LIVE, Span, cut
+
+DISCORD_EPOCH_MS = 1_420_070_400_000  # 2015-01-01, where snowflakes begin
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(recall.LogMessage)
+
+
+def seconds_of(snowflake: int) -> int:
+    """Return when an id was made, in seconds since 1970."""
+    return ((snowflake >> 22) + DISCORD_EPOCH_MS) // 1000
+
+
+def snowflake_at(seconds: float) -> int:
+    """Return the lowest id that can be made at a time, given in seconds since 1970."""
+    return max(0, int(seconds * 1000) - DISCORD_EPOCH_MS) << 22
+
+
+async def select_rows(
+    connection: aiosqlite.Connection, condition: str, values: Sequence[object], limit: int
+) -> tuple[recall.LogMessage, ...]:
+    """Return the rows that meet a condition, newest first. `condition` is written by us, `values` is data."""
+    statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
+    async with connection.execute(statement, (*values, limit)) as cursor:
+        return tuple(_DECODER.decode(blob) for (blob,) in await cursor.fetchall())
+
+
+async def put_rows(
+    connection: aiosqlite.Connection, place_id: int, rows: Iterable[recall.LogMessage], epoch: int
+) -> None:
+    """Store rows of a place, in place of what stood there."""
+    await connection.executemany(
+        "INSERT OR REPLACE INTO rows(place, id, author_id, epoch, marker, row) VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (place_id, row.sequence, recall.author_id(row.author), epoch, "!" in row.content, _ENCODER.encode(row))
+            for row in rows
+        ],
+    )
+
+
+async def amend_rows(connection: aiosqlite.Connection, place_id: int, rows: Iterable[recall.LogMessage]) -> None:
+    """Bring rows up to date where they stand, and store none that do not."""
+    await connection.executemany(
+        "UPDATE rows SET marker = ?, row = ? WHERE place = ? AND id = ?",
+        [("!" in row.content, _ENCODER.encode(row), place_id, row.sequence) for row in rows],
+    )
+
+
+async def remove_rows(connection: aiosqlite.Connection, place_id: int, ids: Iterable[int]) -> None:
+    """Remove rows of a place; those that are not there are no fault."""
+    await connection.executemany("DELETE FROM rows WHERE place = ? AND id = ?", [(place_id, id_) for id_ in ids])
+
+
+async def save_spans(connection: aiosqlite.Connection, place_id: int, epoch: int, spans: Iterable[Span]) -> None:
+    """Store the spans of a place in an epoch, in place of those that stood there."""
+    await connection.execute("DELETE FROM spans WHERE place = ? AND epoch = ?", (place_id, epoch))
+    await connection.executemany(
+        "INSERT INTO spans(place, epoch, low, high) VALUES (?, ?, ?, ?)",
+        [(place_id, epoch, span.low, span.high) for span in spans],
+    )
+
+
+async def older_spans(connection: aiosqlite.Connection, place_id: int, epoch: int) -> dict[int, list[Span]]:
+    """Return the spans of a place that other epochs left, by epoch."""
+    found: dict[int, list[Span]] = {}
+    statement = "SELECT epoch, low, high FROM spans WHERE place = ? AND epoch <> ? ORDER BY epoch, low"
+    async with connection.execute(statement, (place_id, epoch)) as cursor:
+        for older, low, high in await cursor.fetchall():
+            found.setdefault(older, []).append(Span(low, high))
+    return found
+
+
+async def cut_older_spans(connection: aiosqlite.Connection, place_id: int, epoch: int, hole: Span) -> None:
+    """Take a stretch away from what other epochs left of a place."""
+    for older, spans in (await older_spans(connection, place_id, epoch)).items():
+        left = cut(spans, hole)
+        if left != spans:
+            await save_spans(connection, place_id, older, left)
+
+
+async def begin_epoch(connection: aiosqlite.Connection, shard: int, now: float) -> int:
+    """End the open epochs of a shard and begin another; returns its number.
+
+    An epoch that nobody ended (the process died) ends with the newest row that it stored, or as it began.
+    """
+    statement = """
+        SELECT epoch, opened_at, (SELECT MAX(id) FROM rows WHERE rows.epoch = epochs.epoch)
+        FROM epochs WHERE shard = ? AND closed_at IS NULL
+    """
+    async with connection.execute(statement, (shard,)) as cursor:
+        left_open = [
+            (epoch, seconds_of(newest) if newest else opened) for epoch, opened, newest in await cursor.fetchall()
+        ]
+    for epoch, ended in left_open:
+        await end_epoch(connection, epoch, ended)
+    await connection.execute("INSERT INTO epochs(shard, opened_at) VALUES (?, ?)", (shard, int(now)))
+    async with connection.execute("SELECT last_insert_rowid()") as cursor:
+        row = await cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+async def end_epoch(connection: aiosqlite.Connection, epoch: int, ended: float) -> None:
+    """Say when an epoch ended, in seconds since 1970; its live spans end there too."""
+    await connection.execute("UPDATE epochs SET closed_at = ? WHERE epoch = ?", (int(ended), epoch))
+    await connection.execute(
+        "UPDATE spans SET high = MAX(low, ?) WHERE epoch = ? AND high = ?", (snowflake_at(ended + 1), epoch, LIVE)
+    )

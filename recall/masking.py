@@ -17,7 +17,7 @@ in proportion to the body, whatever was typed.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import Literal, TypeAlias
 
 __all__ = ["Dialect", "code_ranges"]
@@ -50,7 +50,7 @@ _DISCORD = re.compile(
     r"""
       (?P<escape>    \\[\\`] )
     | (?P<quotation> ^[ ]*+ (?: >>>[ ] [\s\S]*+ | >[ ][^\n]*+ (?: \n[ ]*+>[ ][^\n]*+ )* \n?+ ) )
-    | (?P<ticks>     `+ )
+    | (?P<tick>      ` )
     """,
     re.MULTILINE | re.VERBOSE,
 )
@@ -70,12 +70,18 @@ def code_ranges(body: str, dialect: Dialect = "commonmark") -> tuple[Span, ...]:
 
 
 class _Runs:
-    """Know where every run of backticks starts, by its length."""
+    """Know where every run of backticks stands, so that none is scanned again for each opener before it."""
 
     def __init__(self, body: str) -> None:
-        self._starts: dict[int, list[int]] = {}
+        self._ends: list[int] = []
+        self._starts: dict[int, list[int]] = {}  # by length
         for run in _TICKS.finditer(body):
+            self._ends.append(run.end())
             self._starts.setdefault(run.end() - run.start(), []).append(run.start())
+
+    def end_of(self, at: int) -> int:
+        """Return the end of the run in which a backtick stands."""
+        return self._ends[bisect_right(self._ends, at)]
 
     def end_of_next(self, length: int, at: int) -> int | None:
         """Return the end of the first whole run of exactly `length` at or after `at`."""
@@ -171,14 +177,14 @@ def _discord(body: str) -> list[Span]:
     at = 0
     while (found := _DISCORD.search(body, at)) is not None:
         start, at = found.span()
-        if found.lastgroup == "escape":
-            continue
-        if found.lastgroup == "ticks":
-            closed = _discord_code_end(body, runs, start, at)
-            if closed is None:
-                continue  # what does not fit at the start of a run fits nowhere in it
-            at = closed
-        ranges.append((start, at))
+        if found.lastgroup == "quotation":
+            ranges.append((start, at))
+        elif found.lastgroup == "tick":
+            run_end = runs.end_of(start)
+            closed = _discord_code_end(body, runs, start, run_end)
+            if closed is not None:
+                ranges.append((start, closed))
+            at = closed or run_end  # what does not fit at the start of a run fits nowhere in it
     return ranges
 
 

@@ -22,11 +22,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from .links import read_snowflake
+
 DEFAULT_PATH: Final = Path("config.toml")
 CONFIG_VARIABLE: Final = "RECALL_CONFIG"
 TOKEN_VARIABLE: Final = "DISCORD_TOKEN"  # noqa: S105 - the variable's name
 
-SNOWFLAKE_LIMIT: Final = 2**64  # exclusive
 MESSAGE_CHARS_LIMIT: Final = 4_000  # the longest message Discord lets anybody send
 DAY_SECONDS: Final = 86_400
 
@@ -54,10 +55,10 @@ class Snowflake(int):
     @classmethod
     def parse(cls, value: object) -> Snowflake:
         """Read an id from an integer or a string of digits; anything else is a `ValueError`."""
-        if isinstance(value, str) and value.isascii() and value.isdigit():
-            value = int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < SNOWFLAKE_LIMIT:
-            return cls(value)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            number = read_snowflake(str(value))
+            if number is not None:
+                return cls(number)
         raise ValueError("expected a Discord id (digits, as an integer or as text)")
 
 
@@ -74,7 +75,7 @@ class ChannelsConfig(Section, frozen=True):
 class IdentityConfig(Section, frozen=True):
     """Name the user ids under which this bot has written before, so that its old lines are known as its own."""
 
-    former_ids: tuple[Snowflake, ...] = ()
+    former_ids: frozenset[Snowflake] = frozenset()
 
 
 class SyncConfig(Section, frozen=True):

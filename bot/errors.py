@@ -84,10 +84,9 @@ def sentence_of(error: BaseException) -> str:
     match error:
         case Refusal():
             return error.sentence
-        case recall.InvalidPattern(position=None):
-            return f"That expression is not valid: {error.reason}."
         case recall.InvalidPattern():
-            return f"That expression is not valid: {error.reason}, at character {error.position + 1}."
+            where = "" if error.position is None else f", at character {error.position + 1}"
+            return f"That expression is not valid: {error.reason}{where}."
         case recall.PatternTimeout(limit="memory"):
             return "I stopped that expression: it needs more memory than one search may take."
         case recall.PatternTimeout():

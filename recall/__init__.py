@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from recall.errors import *
 from recall.log import *
+from recall.markers import *
+from recall.masking import *
+from recall.pins import *
 from recall.records import *
+from recall.standings import *
+from recall.traces import *

@@ -15,7 +15,18 @@ import re
 
 import regex
 
-__all__ = ["ELLIPSIS", "WHITE_SPACE", "collapse", "cut", "excerpt", "is_blank", "strip", "strip_start", "words"]
+__all__ = [
+    "ELLIPSIS",
+    "WHITE_SPACE",
+    "collapse",
+    "cut",
+    "excerpt",
+    "is_blank",
+    "shown",
+    "strip",
+    "strip_start",
+    "words",
+]
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 """Every character with Unicode's `White_Space` property, the whole list (PropList.txt)."""
@@ -41,6 +52,11 @@ def strip_start(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Say whether `text` holds nothing but white space."""
     return not text.strip(WHITE_SPACE)
+
+
+def shown(content: str, attached: str) -> str:
+    """Return the text that stands for a row where it is quoted: its content, or what is attached to a blank one."""
+    return attached if is_blank(content) else content
 
 
 def words(text: str) -> list[str]:

@@ -1,0 +1,67 @@
+"""Who may read a channel or thread now; whatever cannot be known is a no.
+
+Discord's rules: View Channel and Read Message History, in voice and stage chat Connect too; threads take the
+rights of their parent, and a private thread also wants its members or Manage Threads, which discord.py's
+`Thread.permissions_for` does not check. What the bot may not read, nobody reads through it. And what is
+age-restricted is read only from a place that is.
+
+Rights change while an answer is made, so they are asked before a read and again before rows are shown.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeGuard
+
+import aiohttp
+import discord
+
+Readable: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
+"""What has messages of its own."""
+
+Place: TypeAlias = Readable | discord.ForumChannel
+"""What a question can be about; a forum has only threads."""
+
+
+def is_place(channel: object) -> TypeGuard[Place]:
+    """Say whether a question can be about a channel: not about a category, a direct message or an unknown one."""
+    return isinstance(
+        channel,
+        discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread | discord.ForumChannel,
+    )
+
+
+def known_right(channel: Place, member: discord.Member) -> bool | None:
+    """Say whether a member may read a channel, as far as that is known without asking Discord.
+
+    None for a private thread that only its members may read: who they are has to be asked.
+    """
+    if isinstance(channel, discord.Thread) and channel.parent is None:
+        return False  # its rights are those of a parent that is not known
+    rights = channel.permissions_for(member)
+    if not (rights.view_channel and rights.read_message_history):
+        return False
+    if isinstance(channel, discord.VoiceChannel | discord.StageChannel):
+        return rights.connect
+    if isinstance(channel, discord.Thread) and channel.is_private() and not rights.manage_threads:
+        return None
+    return True
+
+
+async def may_read(channel: Place, member: discord.Member) -> bool:
+    """Say whether a member may read a channel. One request for a private thread, none for anything else.
+
+    `member` holds the roles it was made with: take a fresh one. A failed request is a no.
+    """
+    right = known_right(channel, member)
+    if right is not None or not isinstance(channel, discord.Thread):
+        return bool(right)
+    try:
+        await channel.fetch_member(member.id)
+    except (discord.DiscordException, aiohttp.ClientError, OSError):
+        return False
+    return True
+
+
+def age_allows(channel: Place, asked_in: Place) -> bool:
+    """Say whether a channel may be read from the place where the question is asked, by its age restriction."""
+    return channel.id == asked_in.id or not channel.is_nsfw() or asked_in.is_nsfw()

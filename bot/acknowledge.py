@@ -1,0 +1,129 @@
+"""Show who writes a marker that it counted, with a reaction: 📌 it took effect, ❔ it is nothing.
+
+*Took effect* means that it parses and that its author may; no history is read for it, so `!unpin ^5` counts
+where 5 was never pinned. The reaction follows the text: an edit that adds a marker brings it, one that takes
+the marker out takes it back. At most `ACKS_PER_MINUTE` for each channel; the surplus is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import discord
+
+import recall
+
+from .pace import Pace
+from .places import may_react, place_ids
+from .queries import DIALECT
+
+if TYPE_CHECKING:
+    from .config import Acknowledge, Config
+
+ACKS_PER_MINUTE = 10  # for each channel
+ACKS_REMEMBERED = 10_000  # messages whose reaction is ours; of older ones Discord's own account is taken
+EFFECT_EMOJI = "📌"
+NOTHING_EMOJI = "❔"
+
+_log = logging.getLogger(__name__)
+
+
+def acknowledgement(
+    row: recall.LogMessage, mode: Acknowledge, *, address: recall.AddressReader | None = None
+) -> str | None:
+    """Return the reaction that a row deserves, null for none; `address` reads message links in markers."""
+    if mode == "off" or "!" not in row.content:
+        return None
+    directives = recall.read_directives(
+        row.content,
+        author=row.author,
+        sequence=row.sequence,
+        dialect=DIALECT,
+        reply_to=row.reply_to,
+        address=address,
+    )
+    if directives:
+        return EFFECT_EMOJI
+    traces = recall.resolve_traces(
+        row.content, None, author=row.author, sequence=row.sequence, dialect=DIALECT, reply_to=row.reply_to
+    )
+    if traces:
+        return EFFECT_EMOJI
+    return NOTHING_EMOJI if mode == "all" and recall.looks_like_marker(row.content, DIALECT) else None
+
+
+@dataclass(slots=True, eq=False)
+class _Mark:
+    """Hold which reaction a message should have of us, and which it has."""
+
+    wanted: str | None
+    has: str | None = None
+    busy: bool = False
+
+
+class Acknowledgements:
+    """Put reactions on the marker lines of enabled channels, and take them back.
+
+    `clock` counts seconds and never goes back (`time.monotonic`).
+    """
+
+    def __init__(self, config: Config, *, clock: Callable[[], float]) -> None:
+        self._config = config
+        self._pace = Pace(ACKS_PER_MINUTE, clock=clock)
+        self._marks: dict[int, _Mark] = {}
+
+    async def look(
+        self, message: discord.Message, row: recall.LogMessage, *, address: recall.AddressReader | None = None
+    ) -> None:
+        """Look at a message that was posted or edited, and make its reaction what its text deserves."""
+        if self._config.acknowledge == "off" or not self._config.is_enabled(place_ids(message.channel)):
+            return
+        wanted = acknowledgement(row, self._config.acknowledge, address=address)
+        mark = self._marks.get(message.id)
+        if mark is None:
+            mark = _Mark(wanted, has=_own_reaction(message))
+            if mark.has == wanted:
+                return
+            self._marks[message.id] = mark
+            while len(self._marks) > ACKS_REMEMBERED:
+                del self._marks[next(iter(self._marks))]
+        mark.wanted = wanted
+        if not mark.busy:
+            await self._settle(message, mark)
+
+    def deleted(self, message_ids: Iterable[int]) -> None:
+        """Forget messages that are gone."""
+        for message_id in message_ids:
+            self._marks.pop(message_id, None)
+
+    async def _settle(self, message: discord.Message, mark: _Mark) -> None:
+        """Change the reaction until it is the wanted one; texts that arrive meanwhile are seen."""
+        mark.busy = True
+        try:
+            while mark.has != mark.wanted:
+                wanted = mark.wanted
+                if mark.has is not None and message.guild is not None:
+                    emoji, mark.has = mark.has, None
+                    await message.remove_reaction(emoji, message.guild.me)
+                elif wanted is not None:
+                    if not may_react(message.channel) or not self._pace.admit(message.channel.id):
+                        return
+                    await message.add_reaction(wanted)
+                    mark.has = wanted
+        except discord.NotFound:
+            self._marks.pop(message.id, None)  # deleted meanwhile
+        except discord.HTTPException as error:
+            _log.warning("reaction refused: message=%d status=%d code=%d", message.id, error.status, error.code)
+        finally:
+            mark.busy = False
+            if mark.has is None and self._marks.get(message.id) is mark:
+                del self._marks[message.id]
+
+
+def _own_reaction(message: discord.Message) -> str | None:
+    """Return which of our reactions Discord says is on a message."""
+    mine = {str(reaction.emoji) for reaction in message.reactions if reaction.me}
+    return next((emoji for emoji in (EFFECT_EMOJI, NOTHING_EMOJI) if emoji in mine), None)

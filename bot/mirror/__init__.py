@@ -11,15 +11,17 @@ Rooms: `spans` (arithmetic of stretches), `schema` (tables, versions, opening an
 
 from __future__ import annotations
 
+from .claims import Claims, Place
 from .database import MirrorDown
 from .events import Created, Deleted, Edited, Event, Withheld
 from .schema import SCHEMA_VERSION, MirrorRefused
 from .spans import LIVE, Span
-from .store import Mirror, MirrorPage, Place, Ticket
+from .store import Mirror, MirrorPage, Ticket
 
 __all__ = [
     "LIVE",
     "SCHEMA_VERSION",
+    "Claims",
     "Created",
     "Deleted",
     "Edited",

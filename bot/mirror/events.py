@@ -6,10 +6,12 @@ exception: nothing follows a deletion. Ids are never used again, so a create or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
 
 import recall
+
+TOMBSTONE_SECONDS: Final = 900.0  # how long after a deletion a late create could still come; on the safe side
 
 
 class Created(NamedTuple):
@@ -56,3 +58,23 @@ def outcome(events: Iterable[Event]) -> dict[tuple[int, int], Event]:
         if not isinstance(last.get(key), Deleted):
             last[key] = event
     return last
+
+
+class Tombstones:
+    """Remember what was deleted for as long as a create or edit of it could still come late."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._until: dict[int, float] = {}  # in the order of the deletions, so the oldest ends first
+
+    def bury(self, message_id: int) -> None:
+        """Remember a deletion, and forget those that nothing can follow any more."""
+        now = self._clock()
+        self._until.pop(message_id, None)
+        self._until[message_id] = now + TOMBSTONE_SECONDS
+        while (oldest := next(iter(self._until))) != message_id and self._until[oldest] <= now:
+            del self._until[oldest]
+
+    def buried(self, message_id: int) -> bool:
+        """Say whether a message was deleted a short while ago."""
+        return self._until.get(message_id, 0.0) > self._clock()

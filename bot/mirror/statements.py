@@ -9,6 +9,7 @@ import msgspec
 
 import recall
 
+from .claims import Place
 from .spans import LIVE, Span, cut
 
 DISCORD_EPOCH_MS = 1_420_070_400_000  # 2015-01-01, where snowflakes begin
@@ -34,6 +35,19 @@ async def select_rows(
     statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
     async with connection.execute(statement, (*values, limit)) as cursor:
         return tuple(_DECODER.decode(blob) for (blob,) in await cursor.fetchall())
+
+
+async def select_places(connection: aiosqlite.Connection) -> list[Place]:
+    """Return every place that is mirrored."""
+    async with connection.execute("SELECT id, guild_id, desk_id FROM places") as cursor:
+        return [Place(*place) for place in await cursor.fetchall()]
+
+
+async def put_place(connection: aiosqlite.Connection, place: Place, now: float) -> None:
+    """Store that a place is mirrored, since now unless it was before."""
+    await connection.execute(
+        "INSERT OR IGNORE INTO places(id, guild_id, desk_id, asked_at) VALUES (?, ?, ?, ?)", (*place, int(now))
+    )
 
 
 async def put_rows(

@@ -15,7 +15,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
@@ -24,7 +23,7 @@ from discord.ext import commands
 import recall
 
 from .acknowledge import Acknowledgements
-from .commands import COMMANDS
+from .commands import COMMANDS, AppCommand
 from .config import Config
 from .links import read_link
 from .notices import Notices
@@ -38,8 +37,6 @@ from .wiring import Owned, own_services
 CLOSE_SECONDS = 3.0  # what unloading may take; whatever has not ended by then is left to the loop
 
 _log = logging.getLogger(__name__)
-
-AppCommand: TypeAlias = app_commands.Command[Any, ..., Any] | app_commands.Group | app_commands.ContextMenu
 
 
 def utc_now() -> datetime:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.stage import Stage
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def simulated_discord() -> Iterator[None]:
     """Mend simcord where it differs from Discord in what is tested here."""
     from tests.simcord_shims import fast_settle, fix_app_flags, fix_history_after  # noqa: PLC0415 - most tests need none

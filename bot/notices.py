@@ -59,6 +59,11 @@ class _Watch:
     notice: discord.PartialMessage | None = None  # our reply, or the message itself where we reacted
     stated: int = 0
 
+    @property
+    def text(self) -> str:
+        """What its notice says; `stated` characters over."""
+        return notice_text(self.stated, self.settings.brevity.message_chars)
+
 
 class Notices:
     """Watch the long messages of enabled channels. Call it for every message, edit and deletion, in order.
@@ -190,11 +195,12 @@ class Notices:
         elif watch.notice is not None:
             if replies and watch.stated != over:
                 watch.stated = over
-                text = notice_text(over, watch.settings.brevity.message_chars)
-                await watch.notice.edit(content=text, allowed_mentions=discord.AllowedMentions.none())
+                watch.notice = await self._correct(
+                    watch.notice, notice_text(over, watch.settings.brevity.message_chars)
+                )
         elif (may_reply if replies else may_react)(channel) and self._admit(watch):
             watch.stated = over
-            watch.notice = await self._post(watch, over, replies=replies)
+            watch.notice = await self._post(watch, replies=replies)
             _log.info("notice: channel=%d message=%d over=%d", channel.id, watch.message.id, over)
 
     def _admit(self, watch: _Watch) -> bool:
@@ -211,19 +217,26 @@ class Notices:
         _forget_oldest(self._last, AUTHORS_REMEMBERED)
         return True
 
-    async def _post(self, watch: _Watch, over: int, *, replies: bool) -> discord.PartialMessage:
+    async def _post(self, watch: _Watch, *, replies: bool) -> discord.PartialMessage:
         message = watch.message
         if not replies:
             await message.add_reaction(LENGTH_EMOJI)
             return message
         reply = await message.channel.send(
-            notice_text(over, watch.settings.brevity.message_chars),
+            watch.text,
             reference=message.to_reference(fail_if_not_exists=False),
             mention_author=False,
             allowed_mentions=discord.AllowedMentions.none(),
             silent=True,
         )
         return partial_message(message.channel, reply.id)
+
+    async def _correct(self, notice: discord.PartialMessage, text: str) -> discord.PartialMessage | None:
+        try:
+            await notice.edit(content=text, allowed_mentions=discord.AllowedMentions.none())
+        except discord.NotFound:
+            return None  # somebody deleted it, and is not told again
+        return notice
 
     async def _withdraw(self, notice: discord.PartialMessage, *, replies: bool) -> None:
         try:

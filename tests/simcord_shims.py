@@ -1,36 +1,47 @@
-"""Test-only shims for simcord 3.2.1 gaps, tried with discord.py 2.7.1.
+"""Mend simcord 3.2.1 where it differs from Discord, for tests only; tried with discord.py 2.7.1.
 
-Each shim reaches into simcord internals: re-check on every simcord upgrade, and test each
-gap itself, so that a fixed gap says that its shim can go.
+Each shim reaches into simcord's internals: look at it again at every upgrade of simcord. A shim that mends
+returns what undoes it; `test_simcord_shims` says which gaps are still there.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import simcord
 from simcord.backend import errors
 from simcord.backend.access import channel_accessible
+from simcord.backend.models import Channel, Message
+from simcord.enums import ChannelType
 from simcord.http import router
 from simcord.http._helpers import message_response
 
 HISTORY = ["channels", "{channel_id}", "messages"]
 
+Undo = Callable[[], None]
+Handler = Callable[[Any], Any]
 
-def _replace(method, template, make):
-    table = router._ROUTES[method]
-    for i, (segs, handler) in enumerate(table):
-        if segs == template:
-            table[i] = (segs, make(handler))
-            return lambda: table.__setitem__(i, (segs, handler))
+
+def _replace(method: str, template: list[str], make: Callable[[Handler], Handler]) -> Undo:
+    table: Any = router._ROUTES[method]
+    for i, (segments, handler) in enumerate(table):
+        if segments == template:
+            table[i] = (segments, make(handler))
+
+            def undo(place: int = i, was: Any = (segments, handler)) -> None:
+                table[place] = was
+
+            return undo
     raise LookupError((method, template))
 
 
-def fix_history_after():
-    """`after` must return the OLDEST messages above the id; limit must be 1-100. Returns an undo."""
+def fix_history_after() -> Undo:
+    """Make `after` return the oldest messages above the id, and refuse a limit that is not 1 to 100."""
 
-    def make(orig):
-        def get_history(ctx):
+    def make(orig: Handler) -> Handler:
+        def get_history(ctx: Any) -> Any:
             b, cid = ctx.backend, ctx.int_arg("channel_id")
             limit = int(ctx.params.get("limit", 50))
             if not 1 <= limit <= 100:
@@ -43,54 +54,62 @@ def fix_history_after():
             if not channel_accessible(b, cid, b.bot_user.id, history=True):
                 return []
             after = int(ctx.params["after"])
-            vis = sorted(
-                (m for m in b.messages[cid].values() if not m.is_ephemeral and m.id > after), key=lambda m: m.id
-            )
-            return [message_response(ctx, m) for m in reversed(vis[:limit])]
+            visible = (m for m in b.messages[cid].values() if not m.is_ephemeral and m.id > after)
+            oldest = sorted(visible, key=lambda m: m.id)[:limit]
+            return [message_response(ctx, m) for m in reversed(oldest)]
 
         return get_history
 
     return _replace("GET", HISTORY, make)
 
 
-def fix_app_flags(flags=(1 << 19)):
-    """Make application_info().flags carry GATEWAY_MESSAGE_CONTENT_LIMITED (1<<19) unless told otherwise."""
+def fix_app_flags(flags: int = 1 << 19) -> Undo:
+    """Make the application's flags carry GATEWAY_MESSAGE_CONTENT_LIMITED (1<<19) unless told otherwise."""
 
-    def make(orig):
-        def info(ctx):
-            data = orig(ctx)
-            data["flags"] = flags
-            return data
+    def make(orig: Handler) -> Handler:
+        def info(ctx: Any) -> Any:
+            return {**orig(ctx), "flags": flags}
 
         return info
 
     return _replace("GET", ["oauth2", "applications", "@me"], make)
 
 
-def fast_settle(idle=0.0005):
-    """Actor verbs otherwise cost >= 50 ms each when the bot has a running task."""
-    kw = simcord.env.Env._settle_internal.__kwdefaults__
-    old = kw["idle"]
-    kw["idle"] = idle
-    return lambda: kw.__setitem__("idle", old)
+def fast_settle(idle: float = 0.0005) -> Undo:
+    """Spare each verb of an actor the 50 ms that it waits while the bot has a task that runs."""
+    defaults: dict[str, Any] = simcord.env.Env._settle_internal.__kwdefaults__ or {}
+    old = defaults["idle"]
+    defaults["idle"] = idle
+
+    def undo() -> None:
+        defaults["idle"] = old
+
+    return undo
 
 
-def seed(env, channel_id, author_ids, n, start, step_s, text=lambda i: f"msg {i}"):
-    """Backdated bulk messages, no gateway events: ids and timestamps agree (snowflake_time(id) == created_at)."""
+def seed(  # noqa: PLR0917 - as it is published
+    env: simcord.Env,
+    channel_id: int,
+    author_ids: Sequence[int],
+    n: int,
+    start: dt.datetime,
+    step_s: float,
+    text: Callable[[int], str] = "msg {}".format,
+) -> list[int]:
+    """Make `n` messages of the past without gateway events; ids and timestamps agree."""
     clock, saved, out = env.backend.clock, env.backend.clock.elapsed, []
     try:
         for i in range(n):
             clock.elapsed = (start - clock._epoch).total_seconds() + i * step_s
-            out.append(
-                env.backend.create_message(channel_id, author_ids[i % len(author_ids)], text(i), broadcast=False).id
-            )
+            author_id = author_ids[i % len(author_ids)]
+            out.append(env.backend.create_message(channel_id, author_id, text(i), broadcast=False).id)
     finally:
         clock.elapsed = saved
     return out
 
 
-def user_forum_post(env, forum_id, author_id, name, body):
-    """A member's forum post with starter.id == thread.id (simcord's own forum posts break that identity)."""
+def user_forum_post(env: simcord.Env, forum_id: int, author_id: int, name: str, body: str) -> tuple[Channel, Message]:
+    """Make a member's forum post whose starter has the thread's id (simcord's own posts have not)."""
     b = env.backend
     thread = b.create_thread(forum_id, name, author_id, broadcast=False)
     starter = b.prepare_message(thread.id, author_id, body)
@@ -100,31 +119,49 @@ def user_forum_post(env, forum_id, author_id, name, body):
     return thread, starter
 
 
-def user_thread(env, parent_id, author_id, name, *, message_id=None, private=False, archived=False):
-    b = env.backend
-    t = b.create_thread(parent_id, name, author_id, type=12 if private else 11, message_id=message_id)
+def user_thread(
+    env: simcord.Env,
+    parent_id: int,
+    author_id: int,
+    name: str,
+    *,
+    message_id: int | None = None,
+    private: bool = False,
+    archived: bool = False,
+) -> Channel:
+    """Make a member's thread, from a message or without one."""
+    kind = ChannelType.PRIVATE_THREAD if private else ChannelType.PUBLIC_THREAD
+    thread = env.backend.create_thread(parent_id, name, author_id, type=kind, message_id=message_id)
     if archived:
-        archive(env, t.id)
-    return t
+        archive(env, thread.id)
+    return thread
 
 
-def archive(env, thread_id, archived=True, locked=None):
+def archive(env: simcord.Env, thread_id: int, archived: bool = True, locked: bool | None = None) -> None:
+    """Archive a thread, or take it out of the archive."""
     meta = {"archived": archived} | ({} if locked is None else {"locked": locked})
     env.backend.edit_channel(thread_id, {}, thread_metadata=meta)
 
 
-def epoch(year, month=1, day=1):
-    return dt.datetime(year, month, day, tzinfo=dt.timezone.utc)
+def epoch(year: int, month: int = 1, day: int = 1) -> dt.datetime:
+    return dt.datetime(year, month, day, tzinfo=dt.UTC)
 
 
-def system_chromium(path="/usr/bin/chromium"):
-    """env.preview().screenshot() launches Playwright's own browser; point it at Debian's chromium."""
-    from playwright.async_api import BrowserType
+def system_chromium(path: str = "/usr/bin/chromium") -> Undo:
+    """Point `env.preview().screenshot()`, which starts Playwright's own browser, at the system's."""
+    from playwright.async_api import BrowserType  # noqa: PLC0415 - only the tests with a browser have it
 
-    old = BrowserType.launch
+    kind: Any = BrowserType
+    old = kind.launch
 
-    async def launch(self, *a, **k):
-        return await old(self, *a, **{**k, "executable_path": path, "args": ["--no-sandbox", *(k.get("args") or [])]})
+    async def launch(self: Any, *args: Any, **options: Any) -> Any:
+        return await old(
+            self, *args, **{**options, "executable_path": path, "args": ["--no-sandbox", *(options.get("args") or [])]}
+        )
 
-    BrowserType.launch = launch
-    return lambda: setattr(BrowserType, "launch", old)
+    kind.launch = launch
+
+    def undo() -> None:
+        kind.launch = old
+
+    return undo

@@ -1,0 +1,233 @@
+"""The feature as discord.py takes it: one cog that owns every listener, command, task and worker of Recall.
+
+    await bot.add_cog(RecallCog(bot, load_config(None, os.environ)))     # or load_extension("recall_bot")
+
+Nothing is taken from the client it is loaded into, and nothing of it is left behind: commands, menus, buttons,
+waits and the worker process go when the cog goes. Loading is refused, in one line, where messages cannot be
+read (`readiness`). A client that has not logged in yet does not know whether they can; there the check is made
+at its first connect, and the cog unloads itself if it fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+import discord
+from discord import app_commands
+from discord.ext import commands
+
+import recall
+
+from .acknowledge import Acknowledgements
+from .commands import COMMANDS, AppCommand
+from .config import Config
+from .links import read_link
+from .notices import Notices
+from .places import place_ids
+from .readiness import NotReady, check_content_access, check_intents
+from .rows import Identity, row_of
+from .services import Services
+from .texts import Texts
+from .wiring import Owned, own_services
+
+CLOSE_SECONDS = 3.0  # what unloading may take; whatever has not ended by then is left to the loop
+
+_log = logging.getLogger(__name__)
+
+
+def utc_now() -> datetime:
+    """Return the time, in UTC."""
+    return datetime.now(UTC)
+
+
+class RecallCog(commands.Cog, name="Recall"):
+    """Answer what is asked of a channel's history, and watch the channels that are switched on.
+
+    `sleep` waits for a message to be still, `clock` counts seconds and never goes back, `now` tells the time.
+    """
+
+    def __init__(
+        self,
+        bot: commands.Bot | commands.AutoShardedBot,
+        config: Config,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.bot = bot
+        self.config = config
+        self._owned: Owned = own_services(bot, config, clock=clock, now=now)
+        self._notices = Notices(config, sleep=sleep, clock=clock)
+        self._acknowledgements = Acknowledgements(config, clock=clock)
+        self._texts = Texts()
+        self._commands: list[AppCommand] = []
+        self._away: set[int | None] = set()
+        self._checked = False
+
+    @property
+    def services(self) -> Services:
+        """What the commands of this cog work with."""
+        return self._owned.services
+
+    async def cog_load(self) -> None:
+        """Check that messages can be read, start the worker, and add commands and buttons.
+
+        Raises `NotReady`, or `CommandAlreadyRegistered` where the bot has a command of the same name.
+        """
+        check_intents(self.bot)
+        if self.bot.user is not None:
+            check_content_access(self.bot)
+            self._checked = True
+        try:
+            for build in COMMANDS:
+                command = build(self.services)
+                self.bot.tree.add_command(command)
+                self._commands.append(command)
+            await self._owned.start(self.bot)
+        except BaseException:
+            await self.cog_unload()
+            raise
+
+    async def cog_unload(self) -> None:
+        """Take everything back: commands and buttons first, then the waits, then the worker."""
+        for command in self._commands:
+            kind = command.type if isinstance(command, app_commands.ContextMenu) else discord.AppCommandType.chat_input
+            if self.bot.tree.get_command(command.name, type=kind) is command:
+                self.bot.tree.remove_command(command.name, type=kind)
+        self._commands.clear()
+        await self._notices.close(deadline_seconds=CLOSE_SECONDS)
+        await self._owned.close(self.bot, deadline_seconds=CLOSE_SECONDS)
+
+    def identity(self) -> Identity:
+        """Return by which ids our own messages are known; the client has logged in."""
+        user = self.bot.user
+        return Identity(user.id if user is not None else 0, self.config.identity.former_ids)
+
+    @commands.Cog.listener()
+    async def on_message(self, message: discord.Message) -> None:
+        """Look at a new message."""
+        row = self._row(message)
+        if row is None or message.guild is None:
+            return
+        self._texts.posted(message.id, row.content)
+        if not self._is_ours(message):
+            replayed = None in self._away or message.guild.shard_id in self._away
+            self._notices.created(message, row, replayed=replayed)
+        await self._acknowledgements.look(message, row, address=_links_within(message.guild))
+
+    @commands.Cog.listener()
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        """Look at a message whose text has changed."""
+        message = payload.message
+        row = self._row(message)
+        if row is None or message.guild is None:
+            return
+        if not self._texts.changed(message.id, row.content, edited=message.edited_at is not None):
+            return
+        if not self._is_ours(message):
+            self._notices.edited(message, row)
+        await self._acknowledgements.look(message, row, address=_links_within(message.guild))
+
+    @commands.Cog.listener()
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        """Let go of a message."""
+        self._deleted({payload.message_id})
+
+    @commands.Cog.listener()
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """Let go of many messages."""
+        self._deleted(payload.message_ids)
+
+    @commands.Cog.listener()
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        """Let go of a thread."""
+        self._notices.place_deleted(payload.thread_id)
+
+    @commands.Cog.listener()
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        """Let go of a channel with its threads."""
+        self._notices.place_deleted(channel.id)
+
+    @commands.Cog.listener()
+    async def on_connect(self) -> None:
+        """Make the check that had to wait for the login; a new session has nothing to catch up with."""
+        if not self._sharded:
+            self._away.discard(None)
+        if self._checked:
+            return
+        self._checked = True
+        try:
+            check_content_access(self.bot)
+        except NotReady as missing:
+            _log.error("%s", missing)  # one line for the operator; a traceback would say nothing more
+            await self._leave()
+
+    @commands.Cog.listener()
+    async def on_disconnect(self) -> None:
+        """Take note that what comes next, until the session is whole again, was posted without us."""
+        if not self._sharded:
+            self._away.add(None)
+
+    @commands.Cog.listener()
+    async def on_resumed(self) -> None:
+        """Take note that the session is whole again."""
+        if not self._sharded:
+            self._away.discard(None)
+
+    @commands.Cog.listener()
+    async def on_shard_disconnect(self, shard_id: int) -> None:
+        """Do as `on_disconnect`, for the guilds of one shard."""
+        self._away.add(shard_id)
+
+    @commands.Cog.listener()
+    async def on_shard_connect(self, shard_id: int) -> None:
+        """Do as `on_connect`, for the guilds of one shard."""
+        self._away.discard(shard_id)
+
+    @commands.Cog.listener()
+    async def on_shard_resumed(self, shard_id: int) -> None:
+        """Do as `on_resumed`, for the guilds of one shard."""
+        self._away.discard(shard_id)
+
+    @property
+    def _sharded(self) -> bool:
+        return isinstance(self.bot, discord.AutoShardedClient)
+
+    def _row(self, message: discord.Message) -> recall.LogMessage | None:
+        """Return the row of a message of an enabled channel."""
+        if message.guild is None or not self.config.is_enabled(place_ids(message.channel)):
+            return None
+        return row_of(message, identity=self.identity())
+
+    def _is_ours(self, message: discord.Message) -> bool:
+        """Say whether we posted a message, also where it is somebody's row: nobody is told of our own length."""
+        return self.identity().owns(message.author.id)
+
+    def _deleted(self, message_ids: set[int]) -> None:
+        for message_id in message_ids:
+            self._texts.forget(message_id)
+        self._notices.deleted(message_ids)
+        self._acknowledgements.deleted(message_ids)
+
+    async def _leave(self) -> None:
+        """Unload the extension that loaded this cog, or else the cog."""
+        package = __name__.rpartition(".")[0]
+        if package in self.bot.extensions:
+            await self.bot.unload_extension(package)
+        else:
+            await self.bot.remove_cog(self.qualified_name)
+
+
+def _links_within(guild: discord.Guild) -> recall.AddressReader:
+    """Read message links of a guild where a marker takes `^N`."""
+
+    def address(text: str) -> int | None:
+        link = read_link(text)
+        return link.message_id if link is not None and link.guild_id == guild.id else None
+
+    return address

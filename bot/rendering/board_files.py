@@ -1,0 +1,62 @@
+"""Write a whole board as files: Markdown for people, JSON for programs. Nothing is cut in either."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+import recall
+
+from ..queries import PinsAnswer
+from .cards import instant_of
+from .coverage import coverage_note
+from .inert import inert
+from .pins import OTHER_PINS, PinsView, row_text
+from .spoilers import inert_excerpt, inert_text
+
+
+def board_json(answer: PinsAnswer) -> bytes:
+    """Return `{"pins": […], "coverage": {…}}` in wire form, ids as strings, as the command line writes it."""
+    wire = {
+        "pins": [recall.to_wire(pin, string_ids=True) for pin in answer.pins],
+        "coverage": recall.to_wire(answer.coverage, string_ids=True),
+    }
+    return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
+
+
+def board_markdown(answer: PinsAnswer, view: PinsView) -> str:
+    """Return a board as a Markdown document, newest pin first; what people wrote is escaped in it."""
+    label = "" if view.label is None else f" #{view.label}"
+    parts = [
+        f"# Pins: {inert(view.place)}{inert(label)}",
+        coverage_note(answer.coverage, instant=iso_instant),
+        OTHER_PINS.replace("!", "\\!"),
+    ]
+    for heading, working in (("Working set", True), ("Older pins", False)):
+        pins = [pin for pin in answer.pins if (pin.sequence in answer.working) is working]
+        if pins:
+            parts.append(f"## {heading}")
+            parts += [_entry(pin, answer, view) for pin in pins]
+    if not answer.pins:
+        parts.append("Nothing is pinned.")
+    return "\n\n".join(parts) + "\n"
+
+
+def iso_instant(sequence: int) -> str:
+    """Return the instant of a message, in UTC, to the second."""
+    return datetime.fromtimestamp(instant_of(sequence), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _entry(pin: recall.Pin, answer: PinsAnswer, view: PinsView) -> str:
+    row = answer.rows.get(pin.sequence)
+    label = "" if pin.label is None else f"**#{inert(pin.label)}** "
+    author = inert(recall.author_label(pin.pinned_by)) or inert(recall.author_id(pin.pinned_by))
+    lines = [f"- {label}pinned by {author}, {iso_instant(pin.pinned_at)}: <{view.links.to(pin.sequence, row)}>"]
+    if pin.note is not None:
+        lines.append(f"  — {inert_text(pin.note)}")
+    if pin.excerpt is not None:
+        lines += ["", f"  > {inert_excerpt(pin.excerpt, pin.excerpt if row is None else row_text(row))}"]
+    elif pin.sequence in answer.gone:
+        lines.append(f"  *(the pinned message is gone; `!unpin ^{pin.sequence}` takes it off the board)*")
+    return "\n".join(lines)

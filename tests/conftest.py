@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import simcord
+
+    from tests.stage import Stage
+
+
+@pytest.fixture
+def simulated_discord() -> Iterator[None]:
+    """Mend simcord where it differs from Discord in what is tested here."""
+    from tests.simcord_shims import fast_settle, fix_app_flags, fix_history_after  # noqa: PLC0415 - most tests need none
+
+    undo = [fast_settle(), fix_app_flags(), fix_history_after()]
+    yield
+    for mend in reversed(undo):
+        mend()
+
+
+@pytest.fixture
+async def env(simulated_discord: None) -> AsyncIterator[simcord.Env]:
+    """An empty simulated Discord, with its own time."""
+    from tests.stage import open_world  # noqa: PLC0415
+
+    async with open_world() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def stage(env: simcord.Env) -> Stage:
+    """A guild with the real bot in it; `tests.stage.set_stage(env, configure)` takes a configuration of your own."""
+    from tests.stage import set_stage  # noqa: PLC0415
+
+    return await set_stage(env)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from .claims import Claims, Place
 from .database import MirrorDown
-from .events import Created, Deleted, Edited, Event, Withheld
+from .events import Created, Deleted, Edited, Event, Unlisted, Withheld
 from .schema import SCHEMA_VERSION, MirrorRefused
 from .spans import LIVE, Span
 from .store import Mirror, MirrorPage, Ticket
@@ -33,5 +33,6 @@ __all__ = [
     "Place",
     "Span",
     "Ticket",
+    "Unlisted",
     "Withheld",
 ]

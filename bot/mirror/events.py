@@ -28,8 +28,15 @@ class Edited(NamedTuple):
     row: recall.LogMessage
 
 
+class Unlisted(NamedTuple):
+    """Say that a message of a place is there and is no row, or none any more."""
+
+    place_id: int
+    id: int
+
+
 class Deleted(NamedTuple):
-    """Say that a message of a place is no more, or is no row any more."""
+    """Say that a message of a place is no more."""
 
     place_id: int
     id: int
@@ -42,7 +49,7 @@ class Withheld(NamedTuple):
     id: int
 
 
-Event: TypeAlias = Created | Edited | Deleted | Withheld
+Event: TypeAlias = Created | Edited | Unlisted | Deleted | Withheld
 
 
 def event_id(event: Event) -> int:

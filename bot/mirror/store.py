@@ -23,7 +23,7 @@ import recall
 from . import statements
 from .claims import Claims, Place
 from .database import Database, MirrorDown
-from .events import Created, Deleted, Edited, Event, Tombstones, Withheld, outcome
+from .events import Created, Deleted, Edited, Event, Tombstones, Unlisted, Withheld, outcome
 from .spans import LIVE, Span, below
 
 log = logging.getLogger(__name__)
@@ -245,7 +245,7 @@ class Mirror:
             known = [row for row in told if below(spans, row.sequence + 1)]
             known_ids = {row.sequence for row in known}
             holes = [event.id for event in mine if isinstance(event, Withheld)]
-            gone = [event.id for event in mine if isinstance(event, Deleted)]
+            gone = [event.id for event in mine if isinstance(event, Deleted | Unlisted)]
             epoch = self.claims.stored_epoch(place)
             await statements.put_rows(connection, place_id, known, epoch)
             await statements.amend_rows(connection, place_id, [row for row in told if row.sequence not in known_ids])

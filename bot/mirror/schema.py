@@ -96,11 +96,11 @@ async def _open(path: str) -> aiosqlite.Connection:
         Path(path).chmod(OWNER_ONLY)
     connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
+        version = await _version(connection)
+        _check_version(path, version)
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = NORMAL")
         await connection.execute("PRAGMA secure_delete = ON")
-        version = await _version(connection)
-        _check_version(path, version)
         while version < SCHEMA_VERSION:
             await connection.executescript(
                 f"BEGIN IMMEDIATE;{_MIGRATIONS[version]}PRAGMA user_version = {version + 1};COMMIT;"

@@ -295,6 +295,19 @@ async def test_a_reader_that_is_cancelled_takes_nothing_with_it(world: World) ->
     assert await world.page() == [(50, "text"), (40, "text")]
 
 
+async def test_a_deletion_reaches_what_another_process_has_stored(world: World, tmp_path: Path) -> None:
+    await world.mirror.flush()
+    other = World(Mirror(str(tmp_path / "mirror.sqlite"), clock=Time(), now=Time(), shard_of=lambda _: -1))
+    await other.mirror.new_epoch(-1)
+    await other.write(row(40, "!pin"), row(30, "!pin"), place=THREAD)
+    await other.mirror.close()
+    world.mirror.note(Deleted(2, 40))
+    world.mirror.note(Edited(2, row(30, "!unpin ^3")))
+    await world.mirror.flush()
+    seen = await seen_markers(world.mirror, [THREAD], before=LIVE, limit=10)
+    assert [(each.sequence, each.content) for each in seen.rows] == [(30, "!unpin ^3")]
+
+
 async def test_memory_is_a_mirror_too() -> None:
     world = World(mirror_at(":memory:", Time()))
     await world.mirror.new_epoch(1)

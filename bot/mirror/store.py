@@ -99,8 +99,8 @@ class Mirror:
             self._tombstones.bury(event.id)
         for ticket in self._tickets.get(event.place_id, ()):
             ticket.events.append(event)
-        if event.place_id not in self.claims.places:
-            return
+        if isinstance(event, Created) and event.place_id not in self.claims.places:
+            return  # an edit or a deletion may still concern what another process has stored
         self._pending.append(event)
         if len(self._pending) > PENDING_EVENTS:
             log.warning("more than %d events wait to be written; what is mirrored is verified anew", PENDING_EVENTS)
@@ -234,8 +234,6 @@ class Mirror:
             by_place.setdefault(event.place_id, []).append(event)
         for place_id, mine in by_place.items():
             place = self.claims.places.get(place_id)
-            if place is None:
-                continue
             spans = self.claims.spans(place_id)
             told = [
                 event.row
@@ -246,7 +244,7 @@ class Mirror:
             known_ids = {row.sequence for row in known}
             holes = [event.id for event in mine if isinstance(event, Withheld)]
             gone = [event.id for event in mine if isinstance(event, Deleted | Unlisted)]
-            epoch = self.claims.stored_epoch(place)
+            epoch = self.claims.stored_epoch(place) if place is not None else 0
             await statements.put_rows(connection, place_id, known, epoch)
             await statements.amend_rows(connection, place_id, [row for row in told if row.sequence not in known_ids])
             await statements.remove_rows(connection, place_id, [*holes, *gone])

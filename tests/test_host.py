@@ -111,7 +111,7 @@ def test_the_bot_asks_for_no_more_than_it_needs_and_mentions_nobody() -> None:
     assert {name for name, on in bot.intents if on} == {"guilds", "guild_messages", "message_content"}
     allowed = bot.allowed_mentions
     assert allowed is not None
-    assert not (allowed.everyone or allowed.users or allowed.roles or allowed.replied_user)
+    assert [allowed.everyone, allowed.users, allowed.roles, allowed.replied_user] == [False] * 4
 
 
 PROGRAM = """

@@ -7,7 +7,7 @@ over n rows costs n ÷ 100 requests, and one that is asked for a single row fetc
 Without Read Message History, Discord answers with an empty page and no error. An empty page is therefore the
 beginning of history only where that right is held.
 
-    log = HistoryLog(channel, identity=identity, deadline=time.monotonic() + 60)
+    log = HistoryLog(channel, identity=identity, deadline=loop.time() + 60)
     walk = await recall.walk_log(log, scan=2048)
 
 A failure before anything was read is `Unavailable`, with a kind that a user can be told. After that it ends
@@ -19,20 +19,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-import aiohttp
 import discord
 
 import recall
 
 from .access import Readable, known_right
-from .errors import Unavailable, UnavailableKind
+from .errors import Unavailable
+from .failures import wrapped_errors
 from .rows import Identity, row_of
 
 MESSAGE_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
@@ -51,25 +49,9 @@ class Progress:
     oldest: datetime
 
 
-def unavailable_kind(error: Exception) -> UnavailableKind:
-    """Return what a user can be told about a failed request."""
-    match error:
-        case discord.Forbidden():
-            return "no_permission"
-        case discord.NotFound():
-            return "gone"
-        case discord.RateLimited() | discord.HTTPException(status=429):
-            return "rate_limited"
-    return "discord_down"
-
-
-@contextmanager
-def wrapped_errors() -> Iterator[None]:
-    """Turn every failure of a request to Discord into `Unavailable`, once; its cause is kept."""
-    try:
-        yield
-    except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
-        raise Unavailable(unavailable_kind(error)) from error
+def loop_time() -> float:
+    """Return the running loop's clock, by which `asyncio` measures its timeouts."""
+    return asyncio.get_running_loop().time()
 
 
 class HistoryLog:
@@ -85,7 +67,7 @@ class HistoryLog:
         *,
         identity: Identity,
         deadline: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = loop_time,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self._channel = channel
@@ -170,6 +152,43 @@ class HistoryLog:
             raise Unavailable("no_permission")
         self._at_beginning = len(messages) < size
         return messages
+
+
+class ThreadLog:
+    """Be the history of a public thread of a text channel, down to the message it was started from.
+
+    That message is the thread's root and stands in the parent channel. `log` is the thread's own history and
+    `read_root` reads the root, null where there is none: one request more, made only at the thread's beginning.
+    """
+
+    def __init__(
+        self, log: recall.SessionLog, root: int, read_root: Callable[[], Awaitable[recall.LogMessage | None]]
+    ) -> None:
+        self._log = log
+        self._root = root
+        self._read_root = read_root
+        self._only_root_below: int | None = None
+
+    async def read_before(self, before: int | None, limit: int) -> recall.SessionPage:
+        """Return rows of the thread, and at its beginning its root."""
+        if limit <= 0 or (before is not None and before <= self._root):
+            return recall.SessionPage(())
+        rows: tuple[recall.LogMessage, ...] = ()
+        if before is None or before != self._only_root_below:
+            page = await self._log.read_before(before, limit)
+            rows = page.messages
+            if page.next_before is not None:
+                return page
+            self._only_root_below = rows[-1].sequence if rows else None
+        if len(rows) < limit:
+            try:
+                root = await self._read_root()
+            except Unavailable as failure:
+                if not rows:
+                    raise recall.WalkStopped(failure.kind) from failure
+            else:
+                return recall.SessionPage(rows if root is None else (*rows, root))
+        return recall.SessionPage(rows, self._only_root_below)
 
 
 async def read_message(

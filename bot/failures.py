@@ -10,6 +10,9 @@ import discord
 
 from .errors import Unavailable, UnavailableKind
 
+REQUEST_FAILURES = (discord.DiscordException, aiohttp.ClientError, OSError)
+"""What a request to Discord may end in."""
+
 
 def unavailable_kind(error: Exception) -> UnavailableKind:
     """Return what a user can be told about a failed request."""
@@ -28,5 +31,5 @@ def wrapped_errors() -> Iterator[None]:
     """Turn every failure of a request to Discord into `Unavailable`, once; its cause is kept."""
     try:
         yield
-    except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
+    except REQUEST_FAILURES as error:
         raise Unavailable(unavailable_kind(error)) from error

@@ -10,10 +10,13 @@ Rights change while an answer is made, so they are asked before a read and again
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
-import aiohttp
 import discord
+
+from .errors import PlaceNotFound, Unavailable
+from .failures import wrapped_errors
 
 Readable: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
 """What has messages of its own."""
@@ -56,8 +59,9 @@ async def may_read(channel: Place, member: discord.Member) -> bool:
     if right is not None or not isinstance(channel, discord.Thread):
         return bool(right)
     try:
-        await channel.fetch_member(member.id)
-    except (discord.DiscordException, aiohttp.ClientError, OSError):
+        with wrapped_errors():
+            await channel.fetch_member(member.id)
+    except Unavailable:
         return False
     return True
 
@@ -65,3 +69,46 @@ async def may_read(channel: Place, member: discord.Member) -> bool:
 def age_allows(channel: Place, asked_in: Place) -> bool:
     """Say whether a channel may be read from the place where the question is asked, by its age restriction."""
     return channel.id == asked_in.id or not channel.is_nsfw() or asked_in.is_nsfw()
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Be a member who asks, and the place where they do."""
+
+    member: discord.Member
+    here: Place
+
+    @classmethod
+    def of(cls, interaction: discord.Interaction) -> Asker:
+        """Return who an interaction comes from; raises `PlaceNotFound` outside the channels of a guild."""
+        guild, here = interaction.guild, interaction.channel
+        if guild is not None and here is not None:
+            here = guild.get_channel_or_thread(here.id) or here  # what Discord keeps up to date
+        if not isinstance(interaction.user, discord.Member) or not is_place(here):
+            raise PlaceNotFound
+        return cls(interaction.user, here)
+
+    @property
+    def guild(self) -> discord.Guild:
+        """The guild where the question is asked."""
+        return self.member.guild
+
+    def known_right(self, channel: Place) -> bool | None:
+        """Say whether the asker may read a channel from here, without asking Discord; None where that is not known."""
+        if channel.guild.id != self.guild.id or not age_allows(channel, self.here):
+            return False
+        return known_right(channel, self.member)
+
+    async def may_read(self, channel: Place) -> bool:
+        """Say whether the asker may read a channel from here. At most one request."""
+        return self.known_right(channel) is not False and await may_read(channel, self.member)
+
+    def may_complete(self, channel: Place) -> bool:
+        """Say whether what was read in a channel may be completed for the asker, and never ask Discord.
+
+        In a private thread that is known where they stand in it, or may manage threads.
+        """
+        if known_right(channel, self.guild.me) is False:
+            return False
+        right = self.known_right(channel)
+        return channel.id == self.here.id if right is None else right

@@ -16,6 +16,8 @@ import discord
 
 import recall
 
+from .answering import described
+from .failures import REQUEST_FAILURES
 from .pace import Pace
 from .places import may_react, place_ids
 from .queries import DIALECT
@@ -115,8 +117,8 @@ class Acknowledgements:
                     mark.has = wanted
         except discord.NotFound:
             self._marks.pop(message.id, None)  # deleted meanwhile
-        except discord.HTTPException as error:
-            _log.warning("reaction refused: message=%d status=%d code=%d", message.id, error.status, error.code)
+        except REQUEST_FAILURES as error:
+            _log.warning("reaction refused: message=%d (%s)", message.id, described(error))
         finally:
             mark.busy = False
             if mark.has is None and self._marks.get(message.id) is mark:

@@ -20,7 +20,6 @@ the walk with what was read, as does the deadline: the answer's coverage then sa
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -31,16 +30,13 @@ import discord
 
 import recall
 
-from .access import Readable
 from .errors import Unavailable
-from .pages import MESSAGE_PAGE_SIZE, SNOWFLAKE_BOUND, Pages, wrapped_errors
+from .pages import MESSAGE_PAGE_SIZE, SNOWFLAKE_BOUND, Pages
 from .queries import LeftOut
-from .rows import Identity, row_of
 from .threads import ThreadList, ThreadReach
 
 DESK_THREADS_OPENED: Final = 100  # threads read for one question; each costs a request at least (a guess)
 STOPPED_AT_DEADLINE: Final = "time"
-UNKNOWN_MESSAGE: Final = 10008  # Discord's code
 TOO_MANY_THREADS: Final = "too many threads"
 ARCHIVED_THREADS: Final = "archived threads"
 
@@ -53,6 +49,11 @@ class Progress:
 
     rows: int
     oldest: datetime
+
+
+def loop_time() -> float:
+    """Return the running loop's clock, by which `asyncio` measures its timeouts."""
+    return asyncio.get_running_loop().time()
 
 
 class _Strand:
@@ -93,7 +94,7 @@ class HistoryLog:
         threads: ThreadList | None = None,
         open_thread: Callable[[discord.Thread], Pages] | None = None,
         deadline: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = loop_time,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self._pages = pages
@@ -226,25 +227,3 @@ class HistoryLog:
                 return await request
         except TimeoutError:
             raise recall.WalkStopped(STOPPED_AT_DEADLINE) from None
-
-
-async def read_message(
-    channel: Readable, sequence: int, *, identity: Identity, seconds: float
-) -> recall.LogMessage | None:
-    """Return the row of one message of a channel; None when it is gone, or no row. One request.
-
-    Raises `Unavailable` when it cannot be known within `seconds`.
-    """
-    if not 0 < sequence < SNOWFLAKE_BOUND:
-        return None
-    try:
-        async with asyncio.timeout(seconds):
-            with wrapped_errors():
-                message = await channel.fetch_message(sequence)
-    except TimeoutError:
-        raise Unavailable("discord_down") from None
-    except Unavailable as failure:
-        if isinstance(failure.__cause__, discord.NotFound) and failure.__cause__.code == UNKNOWN_MESSAGE:
-            return None
-        raise
-    return row_of(message, identity=identity)

@@ -21,6 +21,8 @@ import discord
 
 import recall
 
+from .answering import code_places, described
+from .failures import REQUEST_FAILURES
 from .pace import Pace
 from .places import may_react, may_reply, place_ids
 
@@ -160,8 +162,9 @@ class Notices:
             watch.task = None
             if watch.notice is None:
                 self._drop(watch)
-        if not task.cancelled() and task.exception() is not None:
-            _log.error("notice failed: message=%d", watch.message.id, exc_info=task.exception())
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _log.error("notice failed: message=%d (%s) at %s", watch.message.id, described(error), code_places(error))
 
     def _drop(self, watch: _Watch) -> None:
         if self._watches.get(watch.message.id) is watch:
@@ -178,8 +181,8 @@ class Notices:
             watch.acting = True
             try:
                 await self._act(watch, watch.over)
-            except discord.HTTPException as error:
-                _log.warning("notice refused: message=%d status=%d code=%d", watch.message.id, error.status, error.code)
+            except REQUEST_FAILURES as error:
+                _log.warning("notice refused: message=%d (%s)", watch.message.id, described(error))
             finally:
                 watch.acting = False
             if watch.version == version:

@@ -12,18 +12,18 @@ import asyncio
 import logging
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
-import aiohttp
 import discord
 
 import recall
 
 from .access import Readable, known_right
-from .errors import Unavailable, UnavailableKind
+from .errors import Unavailable
+from .failures import wrapped_errors
 from .mirror import LIVE, Mirror, MirrorDown, Place
 from .rows import Identity, row_of
 
@@ -58,27 +58,6 @@ class Pages(Protocol):
         Raises `Unavailable`, and `recall.CursorDidNotAdvance` when Discord answers with newer messages.
         """
         ...  # pragma: no cover
-
-
-def unavailable_kind(error: Exception) -> UnavailableKind:
-    """Return what a user can be told about a failed request."""
-    match error:
-        case discord.Forbidden():
-            return "no_permission"
-        case discord.NotFound():
-            return "gone"
-        case discord.RateLimited() | discord.HTTPException(status=429):
-            return "rate_limited"
-    return "discord_down"
-
-
-@contextmanager
-def wrapped_errors() -> Iterator[None]:
-    """Turn every failure of a request to Discord into `Unavailable`, once; its cause is kept."""
-    try:
-        yield
-    except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
-        raise Unavailable(unavailable_kind(error)) from error
 
 
 class DiscordPages:

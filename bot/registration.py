@@ -35,7 +35,7 @@ async def register_commands(tree: app_commands.CommandTree[Any], guild_ids: Sequ
 
 
 async def _register(tree: app_commands.CommandTree[Any], guild: discord.Object | None, wanted: Sequence[Any]) -> None:
-    known = [_fetched(command) for command in await tree.fetch_commands(guild=guild)]
+    known = await _fetch(tree.client, guild)
     where = "everywhere" if guild is None else f"guild={guild.id}"
     if same_commands([command.to_dict(tree) for command in wanted], known, everywhere=guild is None):
         _log.info("commands unchanged: %s count=%d", where, len(known))
@@ -85,15 +85,18 @@ def _shape(payload: Mapping[str, Any], ignored: frozenset[str]) -> dict[str, Any
             value = [_shape(part, frozenset()) if isinstance(part, dict) else part for part in value]  # noqa: PLW2901
             if key not in ("options", "choices"):
                 value.sort()  # kinds of channels and contexts have no order of their own
-        shape[key] = value
+        shape[key] = int(value) if key == "default_member_permissions" else value  # a string of digits on the wire
     return shape
 
 
-def _fetched(command: app_commands.AppCommand) -> dict[str, Any]:
-    """Return the payload of a registered command, with what discord.py leaves out of it."""
-    permissions = command.default_member_permissions
-    return {
-        **command.to_dict(),
-        "default_member_permissions": None if permissions is None else permissions.value,
-        "nsfw": command.nsfw,
-    }
+async def _fetch(client: discord.Client, guild: discord.Object | None) -> list[Mapping[str, Any]]:
+    """Return the payloads of the registered commands, as Discord gives them.
+
+    `CommandTree.fetch_commands` would do, but it reads the context `[0]`, guilds only, as none at all.
+    """
+    application_id = client.application_id
+    if application_id is None:
+        raise app_commands.MissingApplicationID
+    if guild is None:
+        return [*await client.http.get_global_commands(application_id)]
+    return [*await client.http.get_guild_commands(application_id, guild.id)]

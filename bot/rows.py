@@ -13,7 +13,7 @@ thread's starter is the thread's root and has no parent; a private thread is a d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import discord
@@ -41,7 +41,7 @@ class Identity:
     """Know our own messages: the bot's user id, and the ids under which it has written before."""
 
     self_id: int
-    former_ids: frozenset[int] = frozenset()
+    former_ids: Collection[int] = ()
 
     def owns(self, user_id: int) -> bool:
         """Say whether a message of this user is one of ours."""

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 import discord
 
-from .pages import SNOWFLAKE_BOUND, wrapped_errors
+from .failures import wrapped_errors
+from .pages import SNOWFLAKE_BOUND
 
 LISTING_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
 

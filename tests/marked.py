@@ -98,6 +98,8 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "one marker of many punctuation marks": lambda n: "!pin" + "." * n + "x",
 }
 
+HOSTILE_GROWTH = 48  # for sixteen times the body: linear work takes 16 to 25 times as long here, quadratic up to 256
+
 
 def growth(work: Callable[[str], object], body: Callable[[int], str], *, small: int, factor: int) -> float:
     """How many times longer `work` takes over a body `factor` times as long: the best of several runs each."""

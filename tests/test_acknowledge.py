@@ -156,7 +156,7 @@ async def test_a_refusal_is_one_line_of_ids(stage: Stage, caplog: pytest.LogCapt
     stage.env.inject_error("PUT", "/channels/*/messages/*/reactions/*", status=403, code=90001)
     message = await stage.ada.send(stage.channel, "!pin #secret")
     lines = [record.getMessage() for record in caplog.records if record.name == "recall_bot.acknowledge"]
-    assert lines == [f"reaction refused: message={message.id} status=403 code=90001"]
+    assert lines == [f"reaction refused: message={message.id} (Forbidden 403 90001)"]
 
 
 async def test_an_edit_while_the_reaction_is_under_way_is_seen(stage: Stage) -> None:

@@ -302,7 +302,21 @@ async def test_a_refusal_is_one_line_of_ids(stage: Stage, caplog: pytest.LogCapt
     message = await stage.ada.send(stage.channel, "secret" * 200)
     await still(stage)
     lines = [record.getMessage() for record in caplog.records if record.name == "recall_bot.notices"]
-    assert lines == [f"notice refused: message={message.id} status=400 code=20028"]
+    assert lines == [f"notice refused: message={message.id} (HTTPException 400 20028)"]
+
+
+async def test_an_error_nobody_foresaw_is_one_line_without_its_words(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(route: Any, **options: Any) -> Any:
+        raise LookupError("secret")
+
+    message = await stage.ada.send(stage.channel, "x" * 700)
+    stage.bot.http.request = broken  # type: ignore[method-assign]
+    await still(stage)
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "recall_bot.notices"]
+    assert line.startswith(f"notice failed: message={message.id} (LookupError) at _tend:")
+    assert "secret" not in caplog.text
 
 
 async def test_a_channel_that_is_deleted_takes_its_waits_with_it(stage: Stage) -> None:

@@ -71,8 +71,8 @@ def visible(text: str) -> str:
 
 def _first_if_needed(found: re.Match[str]) -> str:
     """Keep one selector of several, and an emoji's selector with the joiner to the next emoji."""
-    run, after = found[0], found.string[found.end() : found.end() + 1]
-    if run[0] in _JOINERS or found.start() == 0:
+    run, before, after = found[0], found.string[: found.start()][-1:], found.string[found.end() :][:1]
+    if run[0] in _JOINERS or not before or before.isspace():
         return ""
     return run if run[1:] == EMOJI_JOINER and after > "\x7f" else run[0]
 

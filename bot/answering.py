@@ -1,0 +1,235 @@
+"""Answer whoever asks, the same way for every command and every button.
+
+Acknowledge first, because Discord waits three seconds; then ask for a place to walk; say how far the reading has
+come when it takes long; show the answer, or in one sentence why there is none. Nothing that is sent here pings
+anybody: each request says so itself, whatever the client we are loaded into has for a default.
+
+What fails is told to the asker in a sentence and to the operator in one line with ids. Message text stays out of
+the log, so of an error that nobody foresaw the line has the type and the places in the code, not its words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+import aiohttp
+import discord
+
+import recall
+
+from .access import Place, is_place
+from .errors import PlaceNotFound, Refusal, sentence_of
+from .history import Progress
+from .places import place_ids
+from .questions import AnyQuestion, Turn, question_url
+from .rendering.cards import Card, card_embed, counted
+from .services import Services
+
+PROGRESS_SECONDS: Final = 2.0  # between two lines on how far the reading has come; the first comes as late
+TURN_ID: Final = "recall:turn:"  # of a button, followed by what it does
+
+SILENT: Final = discord.AllowedMentions.none()
+UNSENT: Final = (discord.HTTPException, discord.InteractionResponded, aiohttp.ClientError, OSError)
+"""What a request to Discord can end in; the interaction may be gone (10062), or its fifteen minutes over."""
+
+Interaction: TypeAlias = discord.Interaction[Any]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Hold who asks, where, and how the answer will be seen."""
+
+    services: Services
+    guild: discord.Guild
+    member: discord.Member
+    channel: Place
+    public: bool
+    on_progress: Callable[[Progress], None]
+
+    @property
+    def public_in(self) -> Place | None:
+        """The place that a public answer has to keep to; null for one that only the asker sees."""
+        return self.channel if self.public else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hold what is shown: a card, the question it answers, and the buttons under it (False: greyed out)."""
+
+    card: Card
+    question: AnyQuestion | None = None
+    turns: tuple[tuple[Turn, bool], ...] = ()
+    files: Sequence[discord.File] = ()
+
+
+async def acknowledge(interaction: Interaction, *, public: bool) -> bool:
+    """Tell Discord that an answer will come; says whether that went through, and logs it when it did not."""
+    try:
+        await interaction.response.defer(ephemeral=not public, thinking=interaction.message is None)
+    except UNSENT as error:
+        _log.warning("interaction %s could not be acknowledged: %s", interaction.id, described(error))
+        return False
+    return True
+
+
+async def respond(
+    interaction: Interaction,
+    services: Services,
+    make: Callable[[Asking], Awaitable[Answer]],
+    *,
+    public: bool,
+    cooldown: bool = True,
+) -> None:
+    """Make an answer and show it in place of the acknowledgement; raises nothing but `CancelledError`.
+
+    A press of a button that comes to nothing leaves the answer it stands under as it is.
+    """
+    progress = ProgressLine(interaction, now=services.now)
+    try:
+        answer = await _made(interaction, services, make, progress, public=public, cooldown=cooldown)
+    except Exception as error:  # noqa: BLE001 - this is where every failure becomes a sentence
+        log_failure(interaction, error)
+        await progress.close(take_back=interaction.message is not None)
+        await tell(interaction, sentence_of(error))
+        return
+    await progress.close()
+    await _show(interaction, answer)
+
+
+async def _made(
+    interaction: Interaction,
+    services: Services,
+    make: Callable[[Asking], Awaitable[Answer]],
+    progress: ProgressLine,
+    *,
+    public: bool,
+    cooldown: bool,
+) -> Answer:
+    guild, member, channel = interaction.guild, interaction.user, interaction.channel
+    if guild is None or not isinstance(member, discord.Member) or not is_place(channel):
+        raise PlaceNotFound
+    asking = Asking(services, guild, member, channel, public, progress.take)
+    ids = (channel.id,) if isinstance(channel, discord.ForumChannel) else place_ids(channel)
+    seconds = services.config.settings(guild_id=guild.id, channel_ids=ids).search.cooldown_seconds if cooldown else 0
+    async with services.walks.admit(guild.id, member.id, cooldown_seconds=seconds):
+        return await make(asking)
+
+
+async def _show(interaction: Interaction, answer: Answer) -> None:
+    guild_id = interaction.guild_id or 0
+    url = None if answer.question is None else question_url(answer.question, guild_id)
+    try:
+        await interaction.edit_original_response(
+            content=None,
+            embeds=[card_embed(answer.card, url)],
+            attachments=answer.files,
+            view=turn_buttons(answer.turns) if answer.turns and url is not None else None,
+            allowed_mentions=SILENT,
+        )
+    except UNSENT as error:
+        _log.warning("the answer to interaction %s could not be shown: %s", interaction.id, described(error))
+
+
+async def tell(interaction: Interaction, sentence: str) -> None:
+    """Say one sentence: in place of an acknowledged command, or beside the answer whose button was pressed."""
+    try:
+        if not interaction.response.is_done():
+            await interaction.response.send_message(sentence, ephemeral=True, allowed_mentions=SILENT)
+        elif interaction.message is None:
+            await interaction.edit_original_response(
+                content=sentence, embeds=[], attachments=[], view=None, allowed_mentions=SILENT
+            )
+        else:
+            await interaction.followup.send(sentence, ephemeral=True, allowed_mentions=SILENT)
+    except UNSENT as error:
+        _log.warning("interaction %s could not be answered: %s", interaction.id, described(error))
+
+
+def turn_buttons(turns: Sequence[tuple[Turn, bool]]) -> discord.ui.View:
+    """Return a row of buttons, the ones that lead nowhere greyed out.
+
+    The view is stopped before it is sent, so the client keeps nothing of it: presses are answered by what
+    `paging` registers once, for every answer there ever was.
+    """
+    view = discord.ui.View(timeout=None)
+    for turn, leads_on in turns:
+        button: discord.ui.Button[discord.ui.View] = discord.ui.Button(
+            style=discord.ButtonStyle.secondary,
+            label=turn.capitalize(),
+            custom_id=TURN_ID + turn,
+            disabled=not leads_on,
+        )
+        view.add_item(button)
+    view.stop()
+    return view
+
+
+class ProgressLine:
+    """Say above an answer that is on its way how far the reading has come, every `PROGRESS_SECONDS` at most.
+
+    Discord is told while the reading goes on, by one request at a time; `close` waits for the last.
+    """
+
+    def __init__(self, interaction: Interaction, *, now: Callable[[], datetime]) -> None:
+        self._interaction = interaction
+        self._now = now
+        self._said_at = now()
+        self._said = False
+        self._telling: asyncio.Task[None] | None = None
+
+    def take(self, progress: Progress) -> None:
+        """Take note of how far a walk is, and say so when it is time."""
+        now = self._now()
+        if now - self._said_at < timedelta(seconds=PROGRESS_SECONDS) or self._telling is not None:
+            return
+        self._said_at, self._said = now, True
+        line = f"Reading… {counted(progress.rows, 'message')} so far, back to <t:{int(progress.oldest.timestamp())}:f>."
+        self._telling = asyncio.create_task(self._tell(line), name=f"recall-progress-{self._interaction.id}")
+        self._telling.add_done_callback(self._told)
+
+    async def close(self, *, take_back: bool = False) -> None:
+        """Wait until nothing more of this will be said; `take_back` removes what was, where no answer replaces it."""
+        if self._telling is not None:
+            await asyncio.wait({self._telling})
+        if take_back and self._said:
+            await self._tell(None)
+
+    async def _tell(self, line: str | None) -> None:
+        try:
+            await self._interaction.edit_original_response(content=line, allowed_mentions=SILENT)
+        except UNSENT as error:
+            _log.warning("progress of interaction %s could not be shown: %s", self._interaction.id, described(error))
+
+    def _told(self, _task: asyncio.Task[None]) -> None:
+        self._telling = None
+
+
+def log_failure(interaction: Interaction, error: Exception) -> None:
+    """Log, in one line, why there is no answer."""
+    where = f"interaction={interaction.id} guild={interaction.guild_id} channel={interaction.channel_id}"
+    foreseen = error.__cause__ if isinstance(error, recall.ReadError) else error
+    if isinstance(foreseen, Refusal | recall.PatternError):
+        _log.info("no answer: %s (%s)", described(foreseen), where)
+        return
+    _log.error("no answer: %s (%s) at %s", described(error), where, code_places(error))
+
+
+def described(error: BaseException) -> str:
+    """Name an error by its type, and by Discord's status and code: never by its words, which may quote a message."""
+    name = type(error).__name__
+    return f"{name} {error.status} {error.code}" if isinstance(error, discord.HTTPException) else name
+
+
+def code_places(error: BaseException) -> str:
+    """Return where in the code an error came from, innermost last, its causes included."""
+    frames = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    cause = error.__cause__
+    return " > ".join(frames) + (f", caused by {described(cause)} at {code_places(cause)}" if cause else "")

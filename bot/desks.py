@@ -1,0 +1,233 @@
+"""Open a channel or thread for one asker: what they may read of it, read from Discord on demand.
+
+    asker = Asker.of(interaction)
+    place = await desks.find(text, asker)            # or asker.here
+    desk = await desks.open(place, asker)
+    answer = await queries.search(desk, …)
+
+Access is asked twice: before the read, of what is known of the asker then, and again when rows are to be
+shown, of the member as Discord has them at that moment. A channel that the asker may not read is refused in
+the words used for one that does not exist.
+
+A channel is read alone, and a thread with the message it was started from. That the threads of a channel were
+not read is said in `OpenDesk.left_out`. (A log over several places joins in where `_log_of` makes one.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from typing import Final
+
+import discord
+from discord import app_commands
+
+import recall
+
+from . import completing, finding
+from .access import Asker, Place, is_place, may_read
+from .config import Config
+from .errors import PlaceNotFound, Refusal, Unavailable
+from .failures import wrapped_errors
+from .history import HistoryLog, Progress, ThreadLog, loop_time, read_message
+from .links import read_link
+from .queries import LeftOut, OpenDesk
+from .recent import Recent, RememberingLog
+from .rows import Identity
+
+WALK_SECONDS: Final = 13 * 60  # an interaction lives 15 minutes; the rest is for the answer
+ROW_SECONDS: Final = 5  # for a single request beside the walk
+ACCESS_FRESH_SECONDS: Final = 5  # how long an access check stands while one answer is put together
+ROW_THREADS: Final = 5  # threads that are asked for a message that their channel does not have
+
+
+class PublicElsewhere(Refusal):
+    """Say that everybody may read a public answer, so it is about nothing but the place where it stands."""
+
+    template = "A public answer can only be about the channel it stands in: leave out `public`, or `in`."
+
+
+class NoMessages:
+    """Be the log of a forum, which has threads and no messages of its own."""
+
+    async def read_before(self, _before: int | None, _limit: int) -> recall.SessionPage:
+        """Return nothing."""
+        return recall.SessionPage(())
+
+
+class Desks:
+    """Open, find and complete the places that somebody may read. `clock` counts seconds and never goes back."""
+
+    def __init__(
+        self, client: discord.Client, config: Config, recent: Recent, *, clock: Callable[[], float] = loop_time
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._recent = recent
+        self._clock = clock
+
+    async def open(
+        self,
+        place: Place,
+        asker: Asker,
+        *,
+        public: bool = False,
+        seconds: float = WALK_SECONDS,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> OpenDesk:
+        """Return a place as a desk that queries can be asked of; reading it ends after `seconds`.
+
+        Raises `PublicElsewhere` for a public answer about another place than the one it stands in,
+        `PlaceNotFound` where the asker may not read, `Unavailable` where they may and the bot may not.
+        """
+        if public and place.id != asker.here.id:
+            raise PublicElsewhere
+        right = asker.known_right(place)
+        if right is False:
+            raise PlaceNotFound
+        if not await may_read(place, asker.guild.me):
+            raise Unavailable("no_permission") if right or place.id == asker.here.id else PlaceNotFound
+        if not await asker.may_read(place):
+            raise PlaceNotFound
+        log = self._log_of(place, self._clock() + seconds, on_progress)
+        return OpenDesk(
+            log=RememberingLog(log, self._recent, place.id),
+            conversation=_conversation(place),
+            left_out=_left_out(place),
+            may_show=_Showing(place, asker, self._clock).may_show,
+            read_row=functools.partial(self._read_row, place),
+            address=functools.partial(_address, place),
+        )
+
+    async def find(self, text: str, asker: Asker) -> Place:
+        """Return the place that a text means, see `finding.find_place`."""
+        return await finding.find_place(text, asker)
+
+    def author(self, text: str, asker: Asker, place: Place) -> str:
+        """Return the id of the author that a text means in a place, see `finding.find_author`."""
+        return finding.find_author(text, asker, place, self._recent)
+
+    def complete_in(self, text: str, asker: Asker) -> list[app_commands.Choice[str]]:
+        """Return the places that an unfinished text may mean; the values are ids."""
+        return completing.places(text, asker)
+
+    def complete_from(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
+        """Return the authors that an unfinished text may mean; `within` is what `in` holds. The values are ids."""
+        return completing.authors(text, asker, finding.known_place(within, asker), self._recent)
+
+    def complete_label(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
+        """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
+        return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
+
+    @property
+    def _identity(self) -> Identity:
+        user = self._client.user
+        return Identity(0 if user is None else user.id, self._config.identity.former_ids)
+
+    def _log_of(
+        self, place: Place, deadline: float, on_progress: Callable[[Progress], None] | None
+    ) -> recall.SessionLog:
+        if isinstance(place, discord.ForumChannel):
+            return NoMessages()
+        log = HistoryLog(place, identity=self._identity, deadline=deadline, clock=self._clock, on_progress=on_progress)
+        if _channel_of_root(place) is None:
+            return log
+        return ThreadLog(log, place.id, functools.partial(self._read_row, place, place.id))
+
+    async def _read_row(self, place: Place, sequence: int) -> recall.LogMessage | None:
+        """Return one row of a place or of a public thread of it that is known here; None when it is gone."""
+        channels: list[Place] = [place]
+        if (parent := _channel_of_root(place)) is not None and sequence == place.id:
+            channels = [parent]
+        elif isinstance(place, discord.TextChannel | discord.ForumChannel):
+            holding = [thread for thread in place.threads if _may_hold(thread, sequence)]
+            if len(holding) > ROW_THREADS:
+                raise Unavailable("rate_limited")  # too many to ask; the row counts as not read
+            channels += holding
+        for channel in channels:
+            if isinstance(channel, discord.ForumChannel):
+                continue
+            row = await read_message(channel, sequence, identity=self._identity, seconds=ROW_SECONDS)
+            if row is not None:
+                return row
+        return None
+
+
+class _Showing:
+    """Say of each row whether it may be shown, by the asker's rights at this moment."""
+
+    def __init__(self, place: Place, asker: Asker, clock: Callable[[], float]) -> None:
+        self._place = place
+        self._asker = asker
+        self._clock = clock
+        self._verdict = False
+        self._fresh_until: float | None = None
+
+    async def may_show(self, _row: recall.LogMessage) -> bool:
+        """Ask for the asker's roles again, then for their rights; every row of a desk stands or falls with its place.
+
+        Raises `Unavailable` when that cannot be known now.
+        """
+        if self._fresh_until is None or self._clock() >= self._fresh_until:
+            self._verdict = await self._ask()
+            self._fresh_until = self._clock() + ACCESS_FRESH_SECONDS
+        return self._verdict
+
+    async def _ask(self) -> bool:
+        guild = self._asker.guild
+        place = guild.get_channel_or_thread(self._place.id)
+        if place is None and isinstance(self._place, discord.Thread):
+            place = self._place  # archived ones are not kept
+        if not is_place(place):
+            return False
+        try:
+            async with asyncio.timeout(ROW_SECONDS):
+                with wrapped_errors():
+                    member = await guild.fetch_member(self._asker.member.id)
+        except TimeoutError:
+            raise Unavailable("discord_down") from None
+        except Unavailable as failure:
+            if isinstance(failure.__cause__, discord.NotFound):
+                return False
+            raise
+        return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
+
+
+def _channel_of_root(place: Place) -> discord.TextChannel | None:
+    """Return the channel that holds the message a thread was started from; None where the thread itself does."""
+    if isinstance(place, discord.Thread) and not place.is_private() and isinstance(place.parent, discord.TextChannel):
+        return place.parent
+    return None
+
+
+def _conversation(place: Place) -> recall.Conversation:
+    if isinstance(place, discord.Thread) and not place.is_private():
+        name = place.parent.name if place.parent is not None else place.name
+        return recall.Conversation(str(place.parent_id), name, place.id)
+    return recall.Conversation(str(place.id), place.name)
+
+
+def _left_out(place: Place) -> tuple[LeftOut, ...]:
+    if isinstance(place, discord.TextChannel | discord.ForumChannel):
+        return (LeftOut(str(place.id), "threads", "not read"),)
+    return ()
+
+
+def _may_hold(thread: discord.Thread, sequence: int) -> bool:
+    """Say whether a message of this id may stand in a thread, by what is known of it."""
+    last = thread.last_message_id
+    return not thread.is_private() and thread.id <= sequence and (last is None or sequence <= last)
+
+
+def _address(place: Place, text: str) -> int | None:
+    """Return the message that a link names, where a marker takes `^N`: one of this channel or of a thread.
+
+    Threads are not told apart by their channel: whether one is known here changes with time, and what a marker
+    means must not.
+    """
+    link = read_link(text)
+    if link is None or link.guild_id != place.guild.id or link.message_id is None:
+        return None
+    own = {place.id, place.parent_id} if isinstance(place, discord.Thread) else {place.id}
+    return link.message_id if link.channel_id in own or place.guild.get_channel(link.channel_id) is None else None

@@ -9,8 +9,8 @@ Access is asked twice: before the read, of what is known of the asker then, and 
 shown, of the member as Discord has them at that moment. A channel that the asker may not read is refused in
 the words used for one that does not exist.
 
-A channel is read alone, and a thread with the message it was started from. That the threads of a channel were
-not read is said in `OpenDesk.left_out`. (A log over several places joins in where `_log_of` makes one.)
+A channel or forum is read with its public threads, a thread with the message it was started from. What could
+not be read is named in `OpenDesk.left_out`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ import recall
 
 from . import completing, finding
 from .access import Asker, Place, is_place, may_read
-from .config import Config
 from .errors import PlaceNotFound, Refusal, Unavailable
 from .failures import wrapped_errors
-from .history import HistoryLog, Progress, ThreadLog, loop_time, read_message
+from .history import HistoryLog, Progress, loop_time
 from .links import read_link
-from .queries import LeftOut, OpenDesk
+from .pages import Reads
+from .queries import OpenDesk
 from .recent import Recent, RememberingLog
-from .rows import Identity
+from .roots import ThreadLog, read_message
+from .threads import ThreadLists
 
 WALK_SECONDS: Final = 13 * 60  # an interaction lives 15 minutes; the rest is for the answer
 ROW_SECONDS: Final = 5  # for a single request beside the walk
@@ -48,22 +49,14 @@ class PublicElsewhere(Refusal):
     template = "A public answer can only be about the channel it stands in: leave out `public`, or `in`."
 
 
-class NoMessages:
-    """Be the log of a forum, which has threads and no messages of its own."""
-
-    async def read_before(self, _before: int | None, _limit: int) -> recall.SessionPage:
-        """Return nothing."""
-        return recall.SessionPage(())
-
-
 class Desks:
     """Open, find and complete the places that somebody may read. `clock` counts seconds and never goes back."""
 
     def __init__(
-        self, client: discord.Client, config: Config, recent: Recent, *, clock: Callable[[], float] = loop_time
+        self, reads: Reads, lists: ThreadLists, recent: Recent, *, clock: Callable[[], float] = loop_time
     ) -> None:
-        self._client = client
-        self._config = config
+        self._reads = reads
+        self._lists = lists
         self._recent = recent
         self._clock = clock
 
@@ -90,11 +83,14 @@ class Desks:
             raise Unavailable("no_permission") if right or place.id == asker.here.id else PlaceNotFound
         if not await asker.may_read(place):
             raise PlaceNotFound
-        log = self._log_of(place, self._clock() + seconds, on_progress)
+        history = self._history_of(place, self._clock() + seconds, on_progress)
+        log: recall.SessionLog = history
+        if _channel_of_root(place) is not None:
+            log = ThreadLog(history, place.id, functools.partial(self._read_row, place, place.id))
         return OpenDesk(
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
-            left_out=_left_out(place),
+            left_out=history.left_out,
             may_show=_Showing(place, asker, self._clock).may_show,
             read_row=functools.partial(self._read_row, place),
             address=functools.partial(_address, place),
@@ -120,20 +116,17 @@ class Desks:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
 
-    @property
-    def _identity(self) -> Identity:
-        user = self._client.user
-        return Identity(0 if user is None else user.id, self._config.identity.former_ids)
-
-    def _log_of(
-        self, place: Place, deadline: float, on_progress: Callable[[Progress], None] | None
-    ) -> recall.SessionLog:
-        if isinstance(place, discord.ForumChannel):
-            return NoMessages()
-        log = HistoryLog(place, identity=self._identity, deadline=deadline, clock=self._clock, on_progress=on_progress)
-        if _channel_of_root(place) is None:
-            return log
-        return ThreadLog(log, place.id, functools.partial(self._read_row, place, place.id))
+    def _history_of(self, place: Place, deadline: float, on_progress: Callable[[Progress], None] | None) -> HistoryLog:
+        desk_id = place.parent_id if isinstance(place, discord.Thread) and not place.is_private() else place.id
+        parted = isinstance(place, discord.TextChannel | discord.ForumChannel)
+        return HistoryLog(
+            None if isinstance(place, discord.ForumChannel) else self._reads.pages(place, desk_id=desk_id),
+            threads=self._lists.of(place) if parted else None,
+            open_thread=functools.partial(self._reads.pages, desk_id=desk_id),
+            deadline=deadline,
+            clock=self._clock,
+            on_progress=on_progress,
+        )
 
     async def _read_row(self, place: Place, sequence: int) -> recall.LogMessage | None:
         """Return one row of a place or of a public thread of it that is known here; None when it is gone."""
@@ -148,7 +141,7 @@ class Desks:
         for channel in channels:
             if isinstance(channel, discord.ForumChannel):
                 continue
-            row = await read_message(channel, sequence, identity=self._identity, seconds=ROW_SECONDS)
+            row = await read_message(channel, sequence, identity=self._reads.identity(), seconds=ROW_SECONDS)
             if row is not None:
                 return row
         return None
@@ -206,12 +199,6 @@ def _conversation(place: Place) -> recall.Conversation:
         name = place.parent.name if place.parent is not None else place.name
         return recall.Conversation(str(place.parent_id), name, place.id)
     return recall.Conversation(str(place.id), place.name)
-
-
-def _left_out(place: Place) -> tuple[LeftOut, ...]:
-    if isinstance(place, discord.TextChannel | discord.ForumChannel):
-        return (LeftOut(str(place.id), "threads", "not read"),)
-    return ()
 
 
 def _may_hold(thread: discord.Thread, sequence: int) -> bool:

@@ -98,7 +98,7 @@ class Reads:
     def __init__(
         self,
         *,
-        identity: Identity,
+        identity: Callable[[], Identity],
         mirror: Mirror | None = None,
         never_store: frozenset[str] = frozenset(),
         clock: Callable[[], float] = time.monotonic,
@@ -133,7 +133,7 @@ class Reads:
             gate = self._guilds[channel.guild.id] = asyncio.Semaphore(HISTORY_CONCURRENT_READS)
         async with gate:
             try:
-                return await DiscordPages(channel, identity=self.identity).read(before, size)
+                return await DiscordPages(channel, identity=self.identity()).read(before, size)
             except Unavailable as failure:
                 if isinstance(failure.__cause__, discord.Forbidden):
                     now = self._clock()

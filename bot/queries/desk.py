@@ -36,15 +36,15 @@ class AnswerCoverage(recall.Value, frozen=True):
 class OpenDesk:
     """Hold a desk that somebody may ask questions of.
 
-    `conversation`: null for everything the log holds. `may_show`: asked for each place (once for each
-    `chat_id` and `parent`) when the answer is made; null where everybody may see everything. `read_row`:
-    reads one row of this desk that a walk did not reach, null when it is gone; may raise. `address`: reads
-    a message link of this place where a marker takes `^N`.
+    `conversation`: null for everything the log holds. `left_out`: read after the walk, which may add to it.
+    `may_show`: asked for each place (once for each `chat_id` and `parent`) when the answer is made; null where
+    everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
+    is gone; may raise. `address`: reads a message link of this place where a marker takes `^N`.
     """
 
     log: recall.SessionLog
     conversation: recall.Conversation | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: Sequence[LeftOut] = ()
     as_of: str | None = None
     may_show: Callable[[recall.LogMessage], Awaitable[bool]] | None = None
     read_row: Callable[[int], Awaitable[recall.LogMessage | None]] | None = None
@@ -82,5 +82,5 @@ def rows_of(rows: Sequence[recall.LogMessage], wanted: set[int]) -> dict[int, re
 def coverage_of(desk: OpenDesk, coverage: recall.Coverage) -> AnswerCoverage:
     """Say how far a walk over this desk looked, in the words of an answer."""
     return AnswerCoverage(
-        coverage.rows, coverage.oldest, coverage.beginning, coverage.stopped, desk.left_out, desk.as_of
+        coverage.rows, coverage.oldest, coverage.beginning, coverage.stopped, tuple(desk.left_out), desk.as_of
     )

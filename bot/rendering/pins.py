@@ -34,6 +34,7 @@ HOW_TO_PIN = (
     "To pin, answer a message with `!pin`, or write `!pin ^ID #label note` with the ID of a message, or its link. "
     "`!unpin ^ID` takes it off again."
 )
+LOOKS_FURTHER = "**Older** looks twice as far back."
 NOT_READ = "*This was not read: it is older than I looked, or not in this channel.*"
 NO_TEXT = "*This message has no text.*"
 
@@ -51,7 +52,7 @@ Found = Mapping[int, tuple[WhereIs, recall.LogMessage | None]]
 
 @dataclass(frozen=True, slots=True)
 class PinsView:
-    """Hold what was asked, as far as it is shown. `page` counts from 0; `goes_on` names the button that reads on."""
+    """Hold what was asked, as far as it is shown. `page` counts from 0; `goes_on` says how to read on."""
 
     place: str
     links: Links
@@ -147,6 +148,15 @@ def history_card(answer: PinsAnswer, view: PinsView) -> Card:
     page = pages[min(view.page, len(pages) - 1)]
     head = f"**History**, {counted(sum(map(len, pages)), 'line')}, newest first."
     return _card("\n".join([head, "", *page]), answer, view, pages=len(pages))
+
+
+def export_card(answer: PinsAnswer, view: PinsView) -> Card:
+    """Make the card that comes with the files of a board."""
+    if not answer.pins:
+        return _card(_empty(answer, view), answer, view, pages=0)
+    return _card(
+        f"**The whole board**, {counted(len(answer.pins), 'pin')}, as Markdown and as JSON.", answer, view, pages=0
+    )
 
 
 def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:

@@ -23,6 +23,7 @@ from discord.ext import commands
 
 import recall
 
+from . import paging
 from .access import is_place
 from .acknowledge import Acknowledgements
 from .commands import COMMANDS, AppCommand
@@ -68,6 +69,8 @@ class RecallCog(commands.Cog, name="Recall"):
         self._acknowledgements = Acknowledgements(config, clock=clock)
         self._texts = Texts()
         self._commands: list[AppCommand] = []
+        self._buttons = paging.build(self.services)
+        self._turning = paging.build(self.services)
         self._away: set[int | None] = set()
         self._checked = False
 
@@ -85,6 +88,8 @@ class RecallCog(commands.Cog, name="Recall"):
                 command = build(self.services)
                 self.bot.tree.add_command(command)
                 self._commands.append(command)
+            self.bot.add_dynamic_items(self._buttons)
+            self.bot.add_dynamic_items(self._turning)
         except BaseException:
             await self.cog_unload()
             raise
@@ -96,6 +101,7 @@ class RecallCog(commands.Cog, name="Recall"):
             if self.bot.tree.get_command(command.name, type=kind) is command:
                 self.bot.tree.remove_command(command.name, type=kind)
         self._commands.clear()
+        self.bot.remove_dynamic_items(self._turning)
         await self._notices.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
 

@@ -131,9 +131,18 @@ class WorkerPool:
         try:
             return await ticket
         except asyncio.CancelledError:
-            if not ticket.cancelled() and ticket.exception() is None:  # handed out and cancelled in one breath
+            if ticket.cancelled():
+                self._leave_line(asker, ticket)
+            elif ticket.exception() is None:  # handed out and cancelled in one breath
                 self._give_back(asker, ticket.result())
             raise
+
+    def _leave_line(self, asker: str, ticket: asyncio.Future[WorkerProcess]) -> None:
+        line = self._lines.get(asker, deque())
+        with suppress(ValueError):  # its turn may have come, and been passed on
+            line.remove(ticket)
+        if not line:
+            self._lines.pop(asker, None)
 
     def _give_back(self, asker: str, worker: WorkerProcess) -> None:
         self._served.discard(asker)

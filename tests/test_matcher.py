@@ -15,6 +15,7 @@ import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall_bot.matcher import Matcher, MatcherBusy, MatcherUnavailable
+from recall_bot.matcher_pool import MATCHER_QUEUE
 from recall_bot.matcher_process import WORKER_COMMAND, worker_environment
 from recall_bot.matcher_worker import HEADER, Begin, Failed, Found, More, Reply, Rows, Taken, serve, to_frame
 
@@ -259,6 +260,29 @@ async def test_a_full_line_of_an_asker_is_refused_at_once_and_nobody_elses() -> 
         assert [sequences(hits) for hits in await asyncio.gather(*asking)] == [[1], [1]]
 
 
+async def test_who_leaves_a_line_makes_room_in_it() -> None:
+    async with Matcher(workers=1, asker_queue=1) as matcher:
+        gone = asyncio.create_task(matcher.search((row(1, "a"),), query("/a/"), asker="1"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.wait((gone,))
+
+        assert sequences(await matcher.search((row(2, "a"),), query("/a/"), asker="1")) == [2]
+
+
+async def test_what_waits_in_all_is_bounded() -> None:
+    async with Matcher() as matcher:
+        asking = [
+            asyncio.create_task(matcher.search((row(1, "a"),), query("/a/"), asker=str(asker)))
+            for asker in range(MATCHER_QUEUE)
+        ]
+        await asyncio.sleep(0)
+
+        with pytest.raises(MatcherBusy):
+            await matcher.search((row(1, "a"),), query("/a/"), asker="one more")
+        assert {len(hits) for hits in await asyncio.gather(*asking)} == {1}
+
+
 # Workers that die, and hosts that go
 
 
@@ -332,6 +356,16 @@ async def test_a_search_cancelled_while_it_waits_takes_no_worker() -> None:
         assert [sequences(hits) for hits in await asyncio.gather(first, third)] == [[1], [3]]
         with pytest.raises(asyncio.CancelledError):
             await second
+
+
+async def test_a_search_cancelled_in_the_moment_of_its_turn_passes_it_on() -> None:
+    async with Matcher(workers=1) as matcher:
+        second = asyncio.create_task(matcher.search((row(2, "a"),), query("/a/"), asker="2"))
+        await matcher.search((row(1, "a"),), query("/a/"), asker="1")
+        second.cancel()  # it has been handed the worker just now, and has not run since
+
+        assert sequences(await matcher.search((row(3, "a"),), query("/a/"), asker="3")) == [3]
+        assert second.cancelled()
 
 
 async def test_closing_ends_every_process_and_every_search() -> None:
@@ -518,6 +552,23 @@ input()
             await matcher.search((row(1, "a"),), query("/a/"), asker="1")
 
     assert "lost between two searches" in caplog.text
+
+
+async def test_a_fault_of_a_worker_is_logged_by_its_class_and_told_as_ours(caplog: pytest.LogCaptureFixture) -> None:
+    script = """
+import sys
+from recall_bot.matcher_worker import Failed, Ready, Taken, to_frame
+
+for reply in (Ready(limited=True), Taken(id=1), Failed(id=1, kind="fault", reason="KeyError")):
+    sys.stdout.buffer.write(to_frame(reply))
+sys.stdout.flush()
+input()
+"""
+    async with Matcher(command=(sys.executable, "-c", script), workers=1) as matcher:
+        with pytest.raises(MatcherUnavailable):
+            await matcher.search((row(1, "a"),), query("/a/"), asker="1")
+
+    assert "a matcher worker failed: KeyError" in caplog.text
 
 
 def replies_to(*requests: Begin | Rows) -> list[msgspec.Struct]:

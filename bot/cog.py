@@ -70,7 +70,6 @@ class RecallCog(commands.Cog, name="Recall"):
         self._texts = Texts()
         self._commands: list[AppCommand] = []
         self._buttons = paging.build(self.services)
-        self._turning = paging.build(self.services)
         self._away: set[int | None] = set()
         self._checked = False
 
@@ -89,7 +88,6 @@ class RecallCog(commands.Cog, name="Recall"):
                 self.bot.tree.add_command(command)
                 self._commands.append(command)
             self.bot.add_dynamic_items(self._buttons)
-            self.bot.add_dynamic_items(self._turning)
         except BaseException:
             await self.cog_unload()
             raise
@@ -101,7 +99,7 @@ class RecallCog(commands.Cog, name="Recall"):
             if self.bot.tree.get_command(command.name, type=kind) is command:
                 self.bot.tree.remove_command(command.name, type=kind)
         self._commands.clear()
-        self.bot.remove_dynamic_items(self._turning)
+        self.bot.remove_dynamic_items(self._buttons)
         await self._notices.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
 

@@ -30,7 +30,7 @@ REACH_DOUBLINGS = 4  # how often a board may read twice as far; a guess: 16 time
 
 _PARAMETER = "?recall="
 
-Snowflake: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+Snowflake: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Page: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=PAGES)]
 
 

@@ -33,6 +33,7 @@ from ..rendering.pins import (
 )
 from ..services import Services
 
+EXPORT_LOOKUPS = 25  # pinned messages outside of the reach that are fetched for a file, one request each
 HELP = "Show what is pinned here with !pin lines (not Discord's own pins)"
 
 
@@ -130,10 +131,13 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
 
 async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer:
     """Write the board that a question asks for into two files."""
-    _, board = await _folded(asking, question, place)
+    desk, board = await _folded(asking, question, place)
     view = PinsView(place_name(place), links_of(place), question.label)
+    unread = [pin for pin in board.pins if pin.sequence not in board.rows][:EXPORT_LOOKUPS]
+    read = [pin for pin in board.pins if pin.sequence in board.rows]
+    found = await _look_for(desk, board, read + unread)
     files = [
-        discord.File(io.BytesIO(board_markdown(board, view).encode()), f"pins-{place.id}.md"),
+        discord.File(io.BytesIO(board_markdown(board, view, found).encode()), f"pins-{place.id}.md"),
         discord.File(io.BytesIO(board_json(board)), f"pins-{place.id}.json"),
     ]
     return Answer(export_card(board, view), files=files)

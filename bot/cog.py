@@ -66,7 +66,7 @@ class RecallCog(commands.Cog, name="Recall"):
         self._matcher = make_matcher(config)
         self.services = make_services(bot, config, self._matcher, clock=clock, now=now)
         self._notices = Notices(config, sleep=sleep, clock=clock)
-        self._acknowledgements = Acknowledgements(config, clock=clock)
+        self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
         self._texts = Texts()
         self._commands: list[AppCommand] = []
         self._buttons = paging.build(self.services)

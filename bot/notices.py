@@ -199,9 +199,7 @@ class Notices:
         elif watch.notice is not None:
             if replies and watch.stated != over:
                 watch.stated = over
-                watch.notice = await self._correct(
-                    watch.notice, notice_text(over, watch.settings.brevity.message_chars)
-                )
+                watch.notice = await self._correct(watch.notice, watch.text)
         elif (may_reply if replies else may_react)(channel) and self._admit(watch):
             watch.stated = over
             watch.notice = await self._post(watch, replies=replies)

@@ -18,9 +18,9 @@ READER = discord.Permissions(view_channel=True, read_message_history=True, conne
 _ids = count(300_000_000_000_000_000)
 
 
-def make_client() -> discord.Client:
+def make_client(**options: Any) -> discord.Client:
     intents = discord.Intents(guilds=True, guild_messages=True, message_content=True)
-    client = discord.Client(intents=intents)
+    client = discord.Client(intents=intents, **options)
     client._connection.user = discord.ClientUser(state=client._connection, data=user(BOT, "Recall", bot=True))
     return client
 

@@ -19,11 +19,11 @@ import recall
 from .answering import described
 from .failures import REQUEST_FAILURES
 from .pace import Pace
-from .places import may_react, place_ids
+from .places import may_react
 from .queries import DIALECT
 
 if TYPE_CHECKING:
-    from .config import Acknowledge, Config
+    from .config import Acknowledge
 
 ACKS_PER_MINUTE = 10  # for each channel
 ACKS_REMEMBERED = 10_000  # messages whose reaction is ours; of older ones Discord's own account is taken
@@ -67,13 +67,13 @@ class _Mark:
 
 
 class Acknowledgements:
-    """Put reactions on the marker lines of enabled channels, and take them back.
+    """Put reactions on marker lines, and take them back. Call it for the messages of enabled channels only.
 
     `clock` counts seconds and never goes back (`time.monotonic`).
     """
 
-    def __init__(self, config: Config, *, clock: Callable[[], float]) -> None:
-        self._config = config
+    def __init__(self, mode: Acknowledge, *, clock: Callable[[], float]) -> None:
+        self._mode = mode
         self._pace = Pace(ACKS_PER_MINUTE, clock=clock)
         self._marks: dict[int, _Mark] = {}
 
@@ -81,9 +81,9 @@ class Acknowledgements:
         self, message: discord.Message, row: recall.LogMessage, *, address: recall.AddressReader | None = None
     ) -> None:
         """Look at a message that was posted or edited, and make its reaction what its text deserves."""
-        if self._config.acknowledge == "off" or not self._config.is_enabled(place_ids(message.channel)):
+        if self._mode == "off":
             return
-        wanted = acknowledgement(row, self._config.acknowledge, address=address)
+        wanted = acknowledgement(row, self._mode, address=address)
         mark = self._marks.get(message.id)
         if mark is None:
             mark = _Mark(wanted, has=_own_reaction(message))

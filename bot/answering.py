@@ -20,15 +20,18 @@ from typing import Any, Final, TypeAlias
 
 import aiohttp
 import discord
+from discord import app_commands
 
 import recall
+from recall.text import is_blank
 
-from .access import Place, is_place
-from .errors import PlaceNotFound, Refusal, sentence_of
+from .access import Asker, Place
+from .config import Settings
+from .errors import Refusal, sentence_of
 from .history import Progress
-from .places import place_ids
+from .queries import OpenDesk
 from .questions import AnyQuestion, Turn, question_url
-from .rendering.cards import Card, card_embed, counted
+from .rendering.cards import Card, Links, card_embed, counted
 from .services import Services
 
 PROGRESS_SECONDS: Final = 2.0  # between two lines on how far the reading has come; the first comes as late
@@ -45,19 +48,27 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Hold who asks, where, and how the answer will be seen."""
+    """Hold who asks, how the answer will be seen, and whom to tell how far the reading is."""
 
     services: Services
-    guild: discord.Guild
-    member: discord.Member
-    channel: Place
+    asker: Asker
     public: bool
     on_progress: Callable[[Progress], None]
 
-    @property
-    def public_in(self) -> Place | None:
-        """The place that a public answer has to keep to; null for one that only the asker sees."""
-        return self.channel if self.public else None
+    async def open(self, place: Place) -> OpenDesk:
+        """Open a place for the asker; raises what `Desks.open` does."""
+        return await self.services.desks.open(place, self.asker, public=self.public, on_progress=self.on_progress)
+
+    async def place(self, text: str | None) -> Place:
+        """Return the place that a text means, where the question is asked for none; raises what `Desks.find` does."""
+        here = self.asker.here
+        if text is None or is_blank(text) or text == str(here.id):
+            return here
+        return await self.services.desks.find(text, self.asker)
+
+    def settings(self, place: Place) -> Settings:
+        """Return what is configured for a place."""
+        return settings_of(self.services, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,23 @@ class Answer:
     question: AnyQuestion | None = None
     turns: tuple[tuple[Turn, bool], ...] = ()
     files: Sequence[discord.File] = ()
+
+
+def turn_pairs(*, previous: bool, following: bool, newer: bool, older: bool) -> tuple[tuple[Turn, bool], ...]:
+    """Return the buttons of an answer, each with whether it leads on; a pair of which neither does is left out."""
+    pages = ((Turn.PREVIOUS, previous), (Turn.NEXT, following)) if previous or following else ()
+    reaches = ((Turn.NEWER, newer), (Turn.OLDER, older)) if newer or older else ()
+    return pages + reaches
+
+
+def completed(
+    interaction: Interaction, choices: Callable[[Asker], list[app_commands.Choice[str]]]
+) -> list[app_commands.Choice[str]]:
+    """Return the choices for whoever is typing; none where they cannot ask."""
+    try:
+        return choices(Asker.of(interaction))
+    except Refusal:
+        return []
 
 
 async def acknowledge(interaction: Interaction, *, public: bool) -> bool:
@@ -113,14 +141,29 @@ async def _made(
     public: bool,
     cooldown: bool,
 ) -> Answer:
-    guild, member, channel = interaction.guild, interaction.user, interaction.channel
-    if guild is None or not isinstance(member, discord.Member) or not is_place(channel):
-        raise PlaceNotFound
-    asking = Asking(services, guild, member, channel, public, progress.take)
-    ids = (channel.id,) if isinstance(channel, discord.ForumChannel) else place_ids(channel)
-    seconds = services.config.settings(guild_id=guild.id, channel_ids=ids).search.cooldown_seconds if cooldown else 0
-    async with services.walks.admit(guild.id, member.id, cooldown_seconds=seconds):
-        return await make(asking)
+    asker = Asker.of(interaction)
+    seconds = settings_of(services, asker.here).search.cooldown_seconds if cooldown else 0
+    async with services.walks.admit(asker.guild.id, asker.member.id, cooldown_seconds=seconds):
+        return await make(Asking(services, asker, public, progress.take))
+
+
+def settings_of(services: Services, place: Place) -> Settings:
+    """Return what is configured for a place, its channel and its guild."""
+    ids = (place.id, place.parent_id) if isinstance(place, discord.Thread) else (place.id,)
+    return services.config.settings(guild_id=place.guild.id, channel_ids=ids)
+
+
+def place_name(place: Place) -> str:
+    """Return the name of a place as it is spoken of."""
+    return f"#{place.name}"
+
+
+def links_of(place: Place) -> Links:
+    """Make the links into a place. A thread's first message stands in its channel, but in a forum in the thread."""
+    if not isinstance(place, discord.Thread):
+        return Links(place.guild.id, place.id)
+    in_channel = isinstance(place.parent, discord.TextChannel) and not place.is_private()
+    return Links(place.guild.id, place.id, thread_root_in=place.parent_id if in_channel else place.id)
 
 
 async def _show(interaction: Interaction, answer: Answer) -> None:

@@ -11,6 +11,7 @@ at its first connect, and the cog unloads itself if it fails.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -22,19 +23,20 @@ from discord.ext import commands
 
 import recall
 
+from . import paging
+from .access import is_place
 from .acknowledge import Acknowledgements
 from .commands import COMMANDS, AppCommand
 from .config import Config
-from .links import read_link
+from .desks import message_address
 from .notices import Notices
 from .places import place_ids
 from .readiness import NotReady, check_content_access, check_intents
 from .rows import Identity, row_of
-from .services import Services
 from .texts import Texts
-from .wiring import Owned, own_services
+from .wiring import make_matcher, make_services
 
-CLOSE_SECONDS = 3.0  # what unloading may take; whatever has not ended by then is left to the loop
+CLOSE_SECONDS = 2.0  # what notices under way may take to end
 
 _log = logging.getLogger(__name__)
 
@@ -61,21 +63,18 @@ class RecallCog(commands.Cog, name="Recall"):
     ) -> None:
         self.bot = bot
         self.config = config
-        self._owned: Owned = own_services(bot, config, clock=clock, now=now)
+        self._matcher = make_matcher(config)
+        self.services = make_services(bot, config, self._matcher, clock=clock, now=now)
         self._notices = Notices(config, sleep=sleep, clock=clock)
-        self._acknowledgements = Acknowledgements(config, clock=clock)
+        self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
         self._texts = Texts()
         self._commands: list[AppCommand] = []
+        self._buttons = paging.build(self.services)
         self._away: set[int | None] = set()
         self._checked = False
 
-    @property
-    def services(self) -> Services:
-        """What the commands of this cog work with."""
-        return self._owned.services
-
     async def cog_load(self) -> None:
-        """Check that messages can be read, start the worker, and add commands and buttons.
+        """Check that messages can be read, and add commands and buttons.
 
         Raises `NotReady`, or `CommandAlreadyRegistered` where the bot has a command of the same name.
         """
@@ -88,7 +87,7 @@ class RecallCog(commands.Cog, name="Recall"):
                 command = build(self.services)
                 self.bot.tree.add_command(command)
                 self._commands.append(command)
-            await self._owned.start(self.bot)
+            self.bot.add_dynamic_items(self._buttons)
         except BaseException:
             await self.cog_unload()
             raise
@@ -100,8 +99,9 @@ class RecallCog(commands.Cog, name="Recall"):
             if self.bot.tree.get_command(command.name, type=kind) is command:
                 self.bot.tree.remove_command(command.name, type=kind)
         self._commands.clear()
+        self.bot.remove_dynamic_items(self._buttons)
         await self._notices.close(deadline_seconds=CLOSE_SECONDS)
-        await self._owned.close(self.bot, deadline_seconds=CLOSE_SECONDS)
+        await self._matcher.close()
 
     def identity(self) -> Identity:
         """Return by which ids our own messages are known; the client has logged in."""
@@ -118,7 +118,7 @@ class RecallCog(commands.Cog, name="Recall"):
         if not self._is_ours(message):
             replayed = None in self._away or message.guild.shard_id in self._away
             self._notices.created(message, row, replayed=replayed)
-        await self._acknowledgements.look(message, row, address=_links_within(message.guild))
+        await self._acknowledgements.look(message, row, address=_address(message.channel))
 
     @commands.Cog.listener()
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
@@ -131,7 +131,7 @@ class RecallCog(commands.Cog, name="Recall"):
             return
         if not self._is_ours(message):
             self._notices.edited(message, row)
-        await self._acknowledgements.look(message, row, address=_links_within(message.guild))
+        await self._acknowledgements.look(message, row, address=_address(message.channel))
 
     @commands.Cog.listener()
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
@@ -223,11 +223,6 @@ class RecallCog(commands.Cog, name="Recall"):
             await self.bot.remove_cog(self.qualified_name)
 
 
-def _links_within(guild: discord.Guild) -> recall.AddressReader:
-    """Read message links of a guild where a marker takes `^N`."""
-
-    def address(text: str) -> int | None:
-        link = read_link(text)
-        return link.message_id if link is not None and link.guild_id == guild.id else None
-
-    return address
+def _address(channel: object) -> recall.AddressReader | None:
+    """Return what reads message links in markers of a channel, as its board does."""
+    return functools.partial(message_address, channel) if is_place(channel) else None

@@ -126,13 +126,13 @@ class Settings(msgspec.Struct, frozen=True):
 Change: TypeAlias = Mapping[str, Mapping[str, Any]]
 """What one override table changes: section, then key, then the checked value."""
 
-GUILD_KEYS: Final[Mapping[str, frozenset[str]]] = {
+OVERRIDABLE: Final[Mapping[str, frozenset[str]]] = {
     "brevity": frozenset(BrevityConfig.__struct_fields__),
     "notices": frozenset(NoticesConfig.__struct_fields__),
-    "search": frozenset({"scan", "cooldown_seconds", "guild_walks"}),  # `expressions` is about this machine
+    "search": frozenset({"scan", "cooldown_seconds"}),  # the other keys are about this machine, not about a place
     "pins": frozenset(PinsConfig.__struct_fields__),
 }
-CHANNEL_KEYS: Final[Mapping[str, frozenset[str]]] = {**GUILD_KEYS, "search": frozenset({"scan"})}
+"""What may differ from place to place: sections, and their keys."""
 
 
 class Config(Section, frozen=True):
@@ -199,8 +199,8 @@ def parse_config(text: str, *, source: str = "config.toml") -> Config:
     if "token" in raw:
         problem = f"a token does not belong here; set {TOKEN_VARIABLE}, or name a file in token_file"
         raise ConfigError(source, "token", problem)
-    guild = _overrides(raw.pop("guild", {}), "guild", GUILD_KEYS, source)
-    channel = _overrides(raw.pop("channel", {}), "channel", CHANNEL_KEYS, source)
+    guild = _overrides(raw.pop("guild", {}), "guild", source)
+    channel = _overrides(raw.pop("channel", {}), "channel", source)
     return msgspec.structs.replace(_convert(raw, Config, "", source), guild=guild, channel=channel)
 
 
@@ -227,7 +227,7 @@ def read_token(config: Config, environ: Mapping[str, str]) -> str:
 _T = TypeVar("_T")
 
 
-def _overrides(raw: object, table: str, keys: Mapping[str, frozenset[str]], source: str) -> dict[int, Change]:
+def _overrides(raw: object, table: str, source: str) -> dict[int, Change]:
     """Check the tables `[guild.ID.SECTION]` or `[channel.ID.SECTION]` and keep what each of them changes."""
     found: dict[int, Change] = {}
     for text, sections in _table(raw, table, source).items():
@@ -240,11 +240,12 @@ def _overrides(raw: object, table: str, keys: Mapping[str, frozenset[str]], sour
             raise ConfigError(source, where, "this id has a table already")
         change: dict[str, Mapping[str, Any]] = {}
         for name, values in _table(sections, where, source).items():
-            if name not in keys:
-                raise ConfigError(source, f"{where}.{name}", f"unknown key; a {table} may change {_listed(keys)}")
+            if name not in OVERRIDABLE:
+                problem = f"unknown key; a {table} may change {', '.join(sorted(OVERRIDABLE))}"
+                raise ConfigError(source, f"{where}.{name}", problem)
             section: Section = _convert(values, type(getattr(Settings(), name)), f"{where}.{name}", source)
             for key in values:
-                if key not in keys[name]:
+                if key not in OVERRIDABLE[name]:
                     raise ConfigError(source, f"{where}.{name}.{key}", f"this cannot be set for one {table}")
             change[name] = {key: getattr(section, key) for key in values}
         found[place] = change
@@ -255,10 +256,6 @@ def _table(raw: object, where: str, source: str) -> Mapping[str, Any]:
     if isinstance(raw, dict):
         return raw
     raise ConfigError(source, where, "expected a table")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def _read_custom(_kind: type, value: object) -> object:

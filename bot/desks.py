@@ -93,7 +93,7 @@ class Desks:
             left_out=history.left_out,
             may_show=_Showing(place, asker, self._clock).may_show,
             read_row=functools.partial(self._read_row, place),
-            address=functools.partial(_address, place),
+            address=functools.partial(message_address, place),
         )
 
     async def find(self, text: str, asker: Asker) -> Place:
@@ -207,7 +207,7 @@ def _may_hold(thread: discord.Thread, sequence: int) -> bool:
     return not thread.is_private() and thread.id <= sequence and (last is None or sequence <= last)
 
 
-def _address(place: Place, text: str) -> int | None:
+def message_address(place: Place, text: str) -> int | None:
     """Return the message that a link names, where a marker takes `^N`: one of this channel or of a thread.
 
     Threads are not told apart by their channel: whether one is known here changes with time, and what a marker

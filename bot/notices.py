@@ -68,7 +68,7 @@ class _Watch:
 
 
 class Notices:
-    """Watch the long messages of enabled channels. Call it for every message, edit and deletion, in order.
+    """Watch long messages. Call it for every message, changed text and deletion of enabled channels, in order.
 
     `sleep` and `clock` (seconds) are `asyncio.sleep` and `time.monotonic`, or a test's.
     """
@@ -87,7 +87,7 @@ class Notices:
 
     def created(self, message: discord.Message, row: recall.LogMessage, *, replayed: bool = False) -> None:
         """Look at a new message; `replayed`: it was posted while the bot was away."""
-        if message.guild is None or replayed or not self._config.is_enabled(place_ids(message.channel)):
+        if replayed:
             return
         self._present[message.id] = None
         _forget_oldest(self._present, MESSAGES_REMEMBERED)
@@ -125,7 +125,8 @@ class Notices:
     def _look(self, message: discord.Message, row: recall.LogMessage) -> None:
         ids = place_ids(message.channel)
         settings = self._config.settings(guild_id=message.guild.id if message.guild else None, channel_ids=ids)
-        over = recall.BrevityPolicy(message_chars=settings.brevity.message_chars).overrun(row.content)
+        brevity = settings.brevity
+        over = recall.BrevityPolicy(message_chars=brevity.message_chars, window=brevity.window).overrun(row.content)
         watch = self._watches.get(message.id)
         if watch is not None:
             self._stir(watch, over)
@@ -198,9 +199,7 @@ class Notices:
         elif watch.notice is not None:
             if replies and watch.stated != over:
                 watch.stated = over
-                watch.notice = await self._correct(
-                    watch.notice, notice_text(over, watch.settings.brevity.message_chars)
-                )
+                watch.notice = await self._correct(watch.notice, watch.text)
         elif (may_reply if replies else may_react)(channel) and self._admit(watch):
             watch.stated = over
             watch.notice = await self._post(watch, replies=replies)

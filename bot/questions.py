@@ -23,13 +23,14 @@ import recall
 
 URL_CHARS = 2048  # the most that an embed's address may have
 LABEL_CHARS = 300  # of a label that is asked for; with any script it still fits the address
+NAME_CHARS = 60  # of what was typed for an author
 EDGES_KEPT = 24  # windows that Newer can go back through before it returns to the first
 PAGES = 10_000
 REACH_DOUBLINGS = 4  # how often a board may read twice as far; a guess: 16 times 2,048 rows are minutes of reading
 
 _PARAMETER = "?recall="
 
-Snowflake: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+Snowflake: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Page: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=PAGES)]
 
 
@@ -55,7 +56,7 @@ class Question(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 
 
 class SearchQuestion(Question, frozen=True, array_like=True, tag="s1", kw_only=True):
-    """Hold a search. `before` and `after` are what the asker gave, exclusive.
+    """Hold a search. `before` and `after` are what the asker gave, exclusive; `author_name` is for display.
 
     `edges` are the windows gone through, as the sequences at which each begins, the shown one last; empty for the
     first. `oldest` is the edge of the shown window, from which Older goes on.
@@ -63,6 +64,7 @@ class SearchQuestion(Question, frozen=True, array_like=True, tag="s1", kw_only=T
 
     text: Annotated[str, msgspec.Meta(max_length=recall.SEARCH_PATTERN_CHARS)]
     author: Annotated[str, msgspec.Meta(max_length=20)] | None = None
+    author_name: Annotated[str, msgspec.Meta(max_length=NAME_CHARS)] = ""
     before: Snowflake | None = None
     after: Snowflake | None = None
     order: Literal["best", "newest"] = "best"

@@ -14,7 +14,7 @@ from .errors import Busy
 if TYPE_CHECKING:
     from .config import Config
     from .desks import Desks
-    from .matcher import Matcher
+    from .queries import ExpressionMatcher
     from .recent import Recent
 
 MEMBERS_REMEMBERED = 10_000  # last questions kept for the cooldown; the oldest are forgotten first
@@ -63,7 +63,7 @@ class Services:
 
     config: Config
     desks: Desks
-    matcher: Matcher
+    matcher: ExpressionMatcher
     recent: Recent
     walks: Walks
     now: Callable[[], datetime]

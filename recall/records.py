@@ -4,7 +4,7 @@ A row is one chat message as its author typed it. Values are frozen; two that ho
 and each has one wire form with snake_case keys in the order of its fields, unions tagged by `"type"`.
 
     >>> author = from_wire(Author, {"type": "agent", "id": "scout", "label": "Scout"})
-    >>> to_wire(LogMessage(sequence=7, chat_id="9", parent=None, author=author, content="hi"), string_ids=True)["sequence"]
+    >>> to_wire(LogMessage(7, chat_id="9", parent=None, author=author, content="hi"), string_ids=True)["sequence"]
     '7'
 
 Sequences are integers in the library's own JSON. A client written in JavaScript, or a model, reads
@@ -14,7 +14,7 @@ integers above 2**53 wrongly, so every surface that such a client may read asks 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 import msgspec
 
@@ -159,8 +159,7 @@ def _sequence_fields(kind: type[msgspec.Struct]) -> frozenset[str]:
     """Return which fields of a class hold sequences (learnt once for each class)."""
     known = _SEQUENCE_FIELDS.get(kind)
     if known is None:
-        info = msgspec.inspect.type_info(kind)
-        assert isinstance(info, msgspec.inspect.StructType)
+        info = cast("msgspec.inspect.StructType", msgspec.inspect.type_info(kind))
         known = frozenset(field.name for field in info.fields if _is_sequence(field.type))
         _SEQUENCE_FIELDS[kind] = known
     return known

@@ -1,9 +1,9 @@
-"""White space, one line, and cuts that keep together what a reader sees as one character.
+r"""White space, one line, and cuts that keep together what a reader sees as one character.
 
 Every grammar and excerpt here goes by Unicode's `White_Space` property. Python's `str.split` and
 `str.strip` also eat U+001C to U+001F, which are none, so this module has its own.
 
-    >>> collapse("a\\u3000 b\\n")
+    >>> collapse("a\u3000 b\n")
     'a b'
     >>> cut("needle in a haystack", 6)
     'needle…'
@@ -28,15 +28,19 @@ __all__ = [
     "words",
 ]
 
-WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+WHITE_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 """Every character with Unicode's `White_Space` property, the whole list (PropList.txt)."""
 
 ELLIPSIS = "…"
 
-_NOT_WHITE_SPACE = "\x1c\x1d\x1e\x1f"  # what str.split takes for white space and Unicode does not
 _RUNS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
-_SEPARATORS = re.compile(f"[{_NOT_WHITE_SPACE}]")
 _CLUSTERS = regex.compile(r"\X")
+_SURE_EDGE = regex.compile(  # reversed: the last character before which a cluster surely starts (UAX 29)
+    r"(?rV1)(?<!\p{GCB=Prepend})[\p{GCB=Other}--\p{ExtPict}--\p{InCB=Consonant}]"
+)
 
 
 def strip(text: str) -> str:
@@ -61,29 +65,36 @@ def shown(content: str, attached: str) -> str:
 
 def words(text: str) -> list[str]:
     """Split `text` at runs of white space; an empty list for a blank text."""
-    if _SEPARATORS.search(text) is None:
-        return text.split()
-    return [word for word in _RUNS.split(text) if word]
+    if "\x1c" in text or "\x1d" in text or "\x1e" in text or "\x1f" in text:
+        return [word for word in _RUNS.split(text) if word]  # str.split takes these four for white space
+    return text.split()
 
 
 def collapse(text: str) -> str:
     """Return `text` on one line: trimmed, each run of white space one space."""
+    if text.isprintable() and "  " not in text:  # most are one line; printable white space is the space alone
+        return text.strip(" ")
     return " ".join(words(text))
 
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move a cut inward, to the edges of the grapheme clusters that it would part."""
+    """Move a cut inward, to the edges of the grapheme clusters that it would part.
+
+    Nothing is left, and both edges are `start`, when the cut lies inside one cluster.
+    """
     if text.isascii():  # on one line every ASCII character is a cluster of its own
         return start, end
+    sure = _SURE_EDGE.search(text, 0, start + 1)
     first = last = None
-    for cluster in _CLUSTERS.finditer(text):
+    for cluster in _CLUSTERS.finditer(text, sure.start() if sure else 0):
         if first is None and cluster.start() >= start:
-            first = cluster.start()
+            first = last = cluster.start()
         if cluster.end() > end:
             break
-        last = cluster.end()
-    if first is None or last is None or last < first:
-        return end, end
+        if first is not None:
+            last = cluster.end()
+    if first is None or last is None or first > end:
+        return start, start
     return first, last
 
 

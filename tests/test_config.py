@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recall_bot.config import (
-    CHANNEL_KEYS,
+    OVERRIDABLE,
     Config,
     ConfigError,
     PinsConfig,
@@ -137,9 +137,9 @@ def test_the_nearest_table_wins_key_by_key() -> None:
     assert config.settings(guild_id=8, channel_ids=(9,)).brevity == config.brevity
 
 
-def test_what_a_channel_may_change_a_guild_may_too() -> None:
-    parse_config("\n".join(f"[guild.1.{name}]" for name in CHANNEL_KEYS))
-    parse_config("\n".join(f"[channel.1.{name}]" for name in CHANNEL_KEYS))
+def test_every_section_that_may_differ_may_do_so_by_guild_and_by_channel() -> None:
+    parse_config("\n".join(f"[guild.1.{name}]" for name in OVERRIDABLE))
+    parse_config("\n".join(f"[channel.1.{name}]" for name in OVERRIDABLE))
 
 
 def test_a_thread_follows_its_channel() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import discord
 import pytest
+from discord.ext import commands
 from recall_bot.config import Config
 from recall_bot.host import BAD_TOKEN, EXIT_FAILED, EXIT_STOPPED, NO_ANSWER, HostError, RecallBot, run, serve
 from recall_bot.readiness import PORTAL_SWITCH
@@ -98,6 +99,24 @@ async def test_discord_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(discord.http.Route, "BASE", gone)
     with pytest.raises(HostError, match="Discord does not answer"):
         await serve(Config(), TOKEN)
+
+
+async def test_what_does_not_end_in_time_is_abandoned(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Endless(commands.Cog):
+        async def cog_unload(self) -> None:
+            await asyncio.Event().wait()
+
+    async def setup_hook(self: RecallBot) -> None:
+        await self.add_cog(Endless())
+
+    monkeypatch.setattr(RecallBot, "setup_hook", setup_hook)
+    monkeypatch.setattr("recall_bot.host.STOP_SECONDS", 0.05)
+    async with open_server() as server, asyncio.timeout(SECONDS):
+        monkeypatch.setattr(discord.http.Route, "BASE", server.url)
+        await serve_until_ready(server)
+    assert "not everything ended within 0.05 s" in caplog.text
 
 
 def test_a_start_without_a_token_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,17 +1,15 @@
-"""The slash commands and menus, one file each. A file's `build(services)` makes its command; the cog adds it."""
+"""The slash commands, one file each; `build(services)` makes a command that belongs to one cog."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from discord import app_commands
 
-if TYPE_CHECKING:
-    from ..services import Services
+from ..services import Services
+from . import pins, search
 
 AppCommand: TypeAlias = app_commands.Command[Any, ..., Any] | app_commands.Group | app_commands.ContextMenu
-Builder: TypeAlias = "Callable[[Services], AppCommand]"
 
-COMMANDS: tuple[Builder, ...] = ()
-"""What makes each command, in the order in which they are registered."""
+COMMANDS: tuple[Callable[[Services], AppCommand], ...] = (search.build, pins.build)

@@ -1,4 +1,4 @@
-"""Write a whole board as files: Markdown for people, JSON for programs. Nothing is cut in either."""
+"""Write a whole board as files: Markdown for people, JSON for programs. No pin and no note is cut in either."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 import msgspec
 
 import recall
+from recall.text import collapse, cut, is_blank
 
-from ..queries import PinsAnswer
+from ..queries import PinsAnswer, WhereIs
 from .cards import instant_of
 from .coverage import coverage_note
 from .inert import inert
-from .pins import OTHER_PINS, PinsView, row_text
+from .pins import OTHER_PINS, Found, PinsView, row_text
 from .spoilers import inert_excerpt, inert_text
 
 
@@ -25,7 +26,7 @@ def board_json(answer: PinsAnswer) -> bytes:
     return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
 
 
-def board_markdown(answer: PinsAnswer, view: PinsView) -> str:
+def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
     """Return a board as a Markdown document, newest pin first; what people wrote is escaped in it."""
     label = "" if view.label is None else f" #{view.label}"
     parts = [
@@ -37,7 +38,7 @@ def board_markdown(answer: PinsAnswer, view: PinsView) -> str:
         pins = [pin for pin in answer.pins if (pin.sequence in answer.working) is working]
         if pins:
             parts.append(f"## {heading}")
-            parts += [_entry(pin, answer, view) for pin in pins]
+            parts += [_entry(pin, view, *found.get(pin.sequence, ("not read", None))) for pin in pins]
     if not answer.pins:
         parts.append("Nothing is pinned.")
     return "\n\n".join(parts) + "\n"
@@ -48,15 +49,16 @@ def iso_instant(sequence: int) -> str:
     return datetime.fromtimestamp(instant_of(sequence), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _entry(pin: recall.Pin, answer: PinsAnswer, view: PinsView) -> str:
-    row = answer.rows.get(pin.sequence)
+def _entry(pin: recall.Pin, view: PinsView, where: WhereIs, row: recall.LogMessage | None) -> str:
     label = "" if pin.label is None else f"**#{inert(pin.label)}** "
     author = inert(recall.author_label(pin.pinned_by)) or inert(recall.author_id(pin.pinned_by))
     lines = [f"- {label}pinned by {author}, {iso_instant(pin.pinned_at)}: <{view.links.to(pin.sequence, row)}>"]
     if pin.note is not None:
         lines.append(f"  — {inert_text(pin.note)}")
-    if pin.excerpt is not None:
-        lines += ["", f"  > {inert_excerpt(pin.excerpt, pin.excerpt if row is None else row_text(row))}"]
-    elif pin.sequence in answer.gone:
+    if where == "gone":
         lines.append(f"  *(the pinned message is gone; `!unpin ^{pin.sequence}` takes it off the board)*")
+    elif row is None:
+        lines.append("  *(the pinned message was not read)*")
+    elif not is_blank(row_text(row)):
+        lines += ["", f"  > {inert_excerpt(cut(collapse(row_text(row)), recall.PIN_EXCERPT_CHARS), row_text(row))}"]
     return "\n".join(lines)

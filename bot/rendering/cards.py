@@ -45,16 +45,22 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Make links to messages of one place: a channel with its threads, or a thread."""
+    """Make links to messages of one place: a channel with its threads, or a thread.
+
+    `thread_root_in`: where the message of the thread's own id stands, in its channel or in the thread; null for a
+    channel.
+    """
 
     guild_id: int
     place_id: int
-    is_thread: bool = False
+    thread_root_in: int | None = None
 
     def to(self, sequence: int, row: recall.LogMessage | None = None) -> str:
         """Return the address of a message; without its row it is taken to be in the place itself."""
         place = str(self.place_id)
-        if row is not None and not self.is_thread:
+        if self.thread_root_in is not None:
+            place = str(self.thread_root_in) if sequence == self.place_id else place
+        elif row is not None:
             place = str(row.parent) if row.parent is not None else row.chat_id or place
         return f"https://discord.com/channels/{self.guild_id}/{place}/{sequence}"
 

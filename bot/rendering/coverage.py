@@ -12,7 +12,7 @@ from ..queries import AnswerCoverage, LeftOut
 from .cards import counted, when
 from .inert import inert
 
-OLDER = "Older"
+GOES_ON = "**Older** goes on from there."
 LEFT_OUT_NAMED = 3  # places named one by one before the rest is only counted
 LEFT_OUT_CHARS = 40
 
@@ -36,12 +36,12 @@ def coverage_note(
 ) -> str:
     """Return the sentences on an answer's reach.
 
-    `before`: where the window begins, null for the newest message. `goes_on`: the button that reads on from the
-    edge, null where there is none. `instant` writes when a message was sent.
+    `before`: where the window begins, null for the newest message. `goes_on`: what the button does that reads on,
+    null where there is none. `instant` writes when a message was sent.
     """
     said = [_reach(coverage, before, instant)]
     if goes_on is not None:
-        said.append(f"**{goes_on}** goes on from there.")
+        said.append(goes_on)
     if coverage.left_out:
         said.append(_left_out(coverage.left_out))
     if coverage.as_of is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import recall
 from recall.text import collapse, cut, is_blank, shown
@@ -16,9 +17,8 @@ from .spoilers import inert_excerpt, inert_text
 
 PAGE_PINS = 12  # the whole working set, as it is by default
 PAGE_EVENTS = 20
-ENTRIES_WIDTH = 3_500  # what is left of a card's body are the lines above the entries, each of them bounded
+ENTRIES_WIDTH = 3_900  # what is left of a card's body is for the line above the entries
 EXCERPT_WIDTH = 260  # of a pinned message's excerpt: 120 characters, each of them escaped, and spoiler bars
-MISSING_WIDTH = 110  # of what is said in place of an excerpt
 LABEL_CHARS = 60
 NOTE_CHARS = 280
 EVENT_NOTE_CHARS = 100
@@ -34,6 +34,7 @@ HOW_TO_PIN = (
     "To pin, answer a message with `!pin`, or write `!pin ^ID #label note` with the ID of a message, or its link. "
     "`!unpin ^ID` takes it off again."
 )
+LOOKS_FURTHER = "**Older** looks twice as far back."
 NOT_READ = "*This was not read: it is older than I looked, or not in this channel.*"
 NO_TEXT = "*This message has no text.*"
 
@@ -45,13 +46,13 @@ _EFFECTS = {
     (recall.PinAction.UNPIN, recall.PinEffect.REFUSED): "was refused to unpin",
 }
 
-Found = Mapping[int, tuple[WhereIs, recall.LogMessage | None]]
-"""Where the pinned messages of a page are, by sequence; one that is missing here was not read."""
+Found: TypeAlias = Mapping[int, tuple[WhereIs, recall.LogMessage | None]]
+"""Where pinned messages are, by sequence; one that is missing here was not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PinsView:
-    """Hold what was asked, as far as it is shown. `page` counts from 0; `goes_on` names the button that reads on."""
+    """Hold what was asked, as far as it is shown. `page` counts from 0; `goes_on` says how to read on."""
 
     place: str
     links: Links
@@ -68,7 +69,7 @@ def board_pages(answer: PinsAnswer, links: Links) -> list[list[recall.Pin]]:
     pages: list[list[recall.Pin]] = []
     for working in (True, False):
         group = [pin for pin in answer.pins if (pin.sequence in answer.working) is working]
-        pages += paged(((pin, _most_width(pin, links)) for pin in group), budget=ENTRIES_WIDTH, most=PAGE_PINS)
+        pages += paged(((pin, _most_width(pin, answer, links)) for pin in group), budget=ENTRIES_WIDTH, most=PAGE_PINS)
     return pages
 
 
@@ -149,6 +150,15 @@ def history_card(answer: PinsAnswer, view: PinsView) -> Card:
     return _card("\n".join([head, "", *page]), answer, view, pages=len(pages))
 
 
+def export_card(answer: PinsAnswer, view: PinsView) -> Card:
+    """Make the card that comes with the files of a board."""
+    if not answer.pins:
+        return _card(_empty(answer, view), answer, view, pages=0)
+    return _card(
+        f"**The whole board**, {counted(len(answer.pins), 'pin')}, as Markdown and as JSON.", answer, view, pages=0
+    )
+
+
 def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:
     """Write what somebody did to a pin, when, and what came of it."""
     directive = event.directive
@@ -200,8 +210,9 @@ def _note(note: str | None, chars: int) -> list[str]:
     return [] if note is None or is_blank(note) else [f"— {inert_text(note, chars)}"]
 
 
-def _most_width(pin: recall.Pin, links: Links) -> int:
-    """Return how wide the entry of a pin can become; an excerpt is only reserved for where none is known yet."""
-    lines = [_head(recall.PIN_SCAN, pin, links.to(pin.sequence)), *_note(pin.note, NOTE_CHARS)]
-    excerpt = EXCERPT_WIDTH if pin.excerpt is None else min(EXCERPT_WIDTH, 2 * len(pin.excerpt) + MISSING_WIDTH)
-    return width("\n".join(lines)) + excerpt + len(GAP) + 4
+def _most_width(pin: recall.Pin, answer: PinsAnswer, links: Links) -> int:
+    """Return how wide the entry of a pin can become; an excerpt gets all its room where the message is not read yet."""
+    row = answer.rows.get(pin.sequence)
+    lines = [_head(recall.PIN_SCAN, pin, links.to(pin.sequence, row)), *_note(pin.note, NOTE_CHARS)]
+    quoted = EXCERPT_WIDTH if row is None else width(row_excerpt(row))
+    return width("\n".join(lines)) + quoted + len(GAP) + 1

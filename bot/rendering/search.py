@@ -11,7 +11,7 @@ from recall.text import ELLIPSIS, collapse
 from ..queries import SEARCH_PAGE_HITS, SearchAnswer
 from ..shown import FORWARDED
 from .cards import PLACE_CHARS, Card, Links, named, when
-from .coverage import OLDER, can_go_on, coverage_note, looked_at
+from .coverage import GOES_ON, can_go_on, coverage_note, looked_at
 from .inert import inert, width
 from .spoilers import inert_excerpt
 
@@ -56,7 +56,7 @@ def search_card(answer: SearchAnswer, view: SearchView) -> Card:
         body = "There are no more hits in this reach."
     else:
         body = f"**No match** in {looked_at(answer.coverage, view.edge)}." if answer.coverage.rows else "**No match.**"
-    goes_on = OLDER if can_go_on(answer.coverage) else None
+    goes_on = GOES_ON if can_go_on(answer.coverage) else None
     first = view.page * SEARCH_PAGE_HITS + 1
     more = ", more on the next page" if answer.more else ""
     return Card(

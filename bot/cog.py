@@ -29,12 +29,14 @@ from .acknowledge import Acknowledgements
 from .commands import COMMANDS, AppCommand
 from .config import Config
 from .desks import message_address
+from .gateway import Gateway
 from .notices import Notices
 from .places import place_ids
 from .readiness import NotReady, check_content_access, check_intents
 from .rows import Identity, row_of
 from .texts import Texts
-from .wiring import make_matcher, make_services
+from .threads import ThreadLists
+from .wiring import make_matcher, make_mirror, make_reads, make_services
 
 CLOSE_SECONDS = 2.0  # what notices under way may take to end
 
@@ -64,7 +66,11 @@ class RecallCog(commands.Cog, name="Recall"):
         self.bot = bot
         self.config = config
         self._matcher = make_matcher(config)
-        self.services = make_services(bot, config, self._matcher, clock=clock, now=now)
+        lists = ThreadLists()
+        mirror = make_mirror(bot, config, clock=clock, now=now)
+        reads = make_reads(bot, config, mirror, clock=clock)
+        self.services = make_services(config, self._matcher, reads, lists, clock=clock, now=now)
+        self._gateway = Gateway(mirror, lists, identity=reads.identity, never_store=reads.never_store)
         self._notices = Notices(config, sleep=sleep, clock=clock)
         self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
         self._texts = Texts()
@@ -102,6 +108,7 @@ class RecallCog(commands.Cog, name="Recall"):
         self.bot.remove_dynamic_items(self._buttons)
         await self._notices.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
+        await self._gateway.close()
 
     def identity(self) -> Identity:
         """Return by which ids our own messages are known; the client has logged in."""
@@ -111,6 +118,7 @@ class RecallCog(commands.Cog, name="Recall"):
     @commands.Cog.listener()
     async def on_message(self, message: discord.Message) -> None:
         """Look at a new message."""
+        self._gateway.created(message)
         row = self._row(message)
         if row is None or message.guild is None:
             return
@@ -124,6 +132,7 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Look at a message whose text has changed."""
         message = payload.message
+        self._gateway.edited(message)
         row = self._row(message)
         if row is None or message.guild is None:
             return
@@ -136,27 +145,43 @@ class RecallCog(commands.Cog, name="Recall"):
     @commands.Cog.listener()
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         """Let go of a message."""
-        self._deleted({payload.message_id})
+        self._deleted(payload.channel_id, {payload.message_id})
 
     @commands.Cog.listener()
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         """Let go of many messages."""
-        self._deleted(payload.message_ids)
+        self._deleted(payload.channel_id, payload.message_ids)
 
     @commands.Cog.listener()
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """Let go of a thread."""
+        self._gateway.place_gone(payload.thread_id, payload.parent_id)
         self._notices.place_deleted(payload.thread_id)
+
+    @commands.Cog.listener()
+    async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
+        """Keep an archived thread in mind, which the client forgets."""
+        if payload.thread is not None:
+            self._gateway.thread_changed(payload.thread)
+        else:
+            self._gateway.thread_unknown(payload.parent_id)
+
+    @commands.Cog.listener()
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """Keep nothing of a guild that the bot has left."""
+        self._gateway.guild_gone(guild.id)
 
     @commands.Cog.listener()
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         """Let go of a channel with its threads."""
+        self._gateway.place_gone(channel.id)
         self._notices.place_deleted(channel.id)
 
     @commands.Cog.listener()
     async def on_connect(self) -> None:
         """Make the check that had to wait for the login; a new session has nothing to catch up with."""
         if not self._sharded:
+            self._gateway.connected(0)
             self._away.discard(None)
         if self._checked:
             return
@@ -171,27 +196,32 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_disconnect(self) -> None:
         """Take note that what comes next, until the session is whole again, was posted without us."""
         if not self._sharded:
+            self._gateway.silent(0)
             self._away.add(None)
 
     @commands.Cog.listener()
     async def on_resumed(self) -> None:
         """Take note that the session is whole again."""
         if not self._sharded:
+            self._gateway.resumed(0)
             self._away.discard(None)
 
     @commands.Cog.listener()
     async def on_shard_disconnect(self, shard_id: int) -> None:
         """Do as `on_disconnect`, for the guilds of one shard."""
+        self._gateway.silent(shard_id)
         self._away.add(shard_id)
 
     @commands.Cog.listener()
     async def on_shard_connect(self, shard_id: int) -> None:
         """Do as `on_connect`, for the guilds of one shard."""
+        self._gateway.connected(shard_id)
         self._away.discard(shard_id)
 
     @commands.Cog.listener()
     async def on_shard_resumed(self, shard_id: int) -> None:
         """Do as `on_resumed`, for the guilds of one shard."""
+        self._gateway.resumed(shard_id)
         self._away.discard(shard_id)
 
     @property
@@ -208,7 +238,8 @@ class RecallCog(commands.Cog, name="Recall"):
         """Say whether we posted a message, also where it is somebody's row: nobody is told of our own length."""
         return self.identity().owns(message.author.id)
 
-    def _deleted(self, message_ids: set[int]) -> None:
+    def _deleted(self, channel_id: int, message_ids: set[int]) -> None:
+        self._gateway.deleted(channel_id, message_ids)
         for message_id in message_ids:
             self._texts.forget(message_id)
         self._notices.deleted(message_ids)

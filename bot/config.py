@@ -18,22 +18,29 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 import msgspec
 
-from .links import read_snowflake
+from .sections import (
+    Acknowledge,
+    BrevityConfig,
+    ChannelsConfig,
+    IdentityConfig,
+    MirrorConfig,
+    NoticesConfig,
+    PinsConfig,
+    SearchConfig,
+    Section,
+    Settings,
+    Snowflake,
+    SyncConfig,
+)
 
 DEFAULT_PATH: Final = Path("config.toml")
 CONFIG_VARIABLE: Final = "RECALL_CONFIG"
+IN_MEMORY: Final = ":memory:"  # as `mirror.path`: nothing is written to disk
 TOKEN_VARIABLE: Final = "DISCORD_TOKEN"  # noqa: S105 - the variable's name
-
-MESSAGE_CHARS_LIMIT: Final = 4_000  # the longest message Discord lets anybody send
-DAY_SECONDS: Final = 86_400
-
-Acknowledge: TypeAlias = Literal["off", "effect", "all"]
-NoticeMode: TypeAlias = Literal["reply", "reaction", "off"]
-Expressions: TypeAlias = Literal["bounded", "always", "off"]
 
 
 class ConfigError(Exception):
@@ -47,80 +54,6 @@ class ConfigError(Exception):
 
     def __str__(self) -> str:
         return f"{self.source}: {self.key}: {self.problem}" if self.key else f"{self.source}: {self.problem}"
-
-
-class Snowflake(int):
-    """Be a Discord id: an unsigned 64-bit integer above zero."""
-
-    @classmethod
-    def parse(cls, value: object) -> Snowflake:
-        """Read an id from an integer or a string of digits; anything else is a `ValueError`."""
-        if isinstance(value, str | int) and not isinstance(value, bool):
-            number = read_snowflake(str(value))
-            if number is not None:
-                return cls(number)
-        raise ValueError("expected a Discord id (digits, as an integer or as text)")
-
-
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Be the base of every table of the file; unknown keys are refused."""
-
-
-class ChannelsConfig(Section, frozen=True):
-    """Name the channels in which Recall may act unasked (notices, reactions); their threads follow."""
-
-    enabled: frozenset[Snowflake] = frozenset()
-
-
-class IdentityConfig(Section, frozen=True):
-    """Name the user ids under which this bot has written before, so that its old lines are known as its own."""
-
-    former_ids: frozenset[Snowflake] = frozenset()
-
-
-class SyncConfig(Section, frozen=True):
-    """Name the guilds that get the commands; empty: all of them, as global commands."""
-
-    guilds: tuple[Snowflake, ...] = ()
-
-
-class BrevityConfig(Section, frozen=True):
-    """Hold the length that a message should keep to (characters) and the rows a turn is shown."""
-
-    message_chars: Annotated[int, msgspec.Meta(ge=1, le=MESSAGE_CHARS_LIMIT)] = 600
-    window: Annotated[int, msgspec.Meta(ge=1, le=2_048)] = 30
-
-
-class NoticesConfig(Section, frozen=True):
-    """Hold how a message over the budget is answered, after how long a silence and how often (seconds)."""
-
-    mode: NoticeMode = "reply"
-    settle_seconds: Annotated[int, msgspec.Meta(ge=1, le=600)] = 5
-    cooldown_seconds: Annotated[int, msgspec.Meta(ge=0, le=DAY_SECONDS)] = 300
-
-
-class SearchConfig(Section, frozen=True):
-    """Hold how far a search reads (rows) and how often one may be asked for."""
-
-    scan: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 2_048
-    cooldown_seconds: Annotated[int, msgspec.Meta(ge=0, le=3_600)] = 3
-    guild_walks: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
-    expressions: Expressions = "bounded"
-
-
-class PinsConfig(Section, frozen=True):
-    """Hold how many pins make the working set."""
-
-    limit: Annotated[int, msgspec.Meta(ge=1, le=250)] = 12
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """Hold the sections as they apply in one place, every override applied."""
-
-    brevity: BrevityConfig = BrevityConfig()
-    notices: NoticesConfig = NoticesConfig()
-    search: SearchConfig = SearchConfig()
-    pins: PinsConfig = PinsConfig()
 
 
 Change: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -147,6 +80,7 @@ class Config(Section, frozen=True):
     notices: NoticesConfig = NoticesConfig()
     search: SearchConfig = SearchConfig()
     pins: PinsConfig = PinsConfig()
+    mirror: MirrorConfig = MirrorConfig()
     guild: Mapping[int, Change] = msgspec.field(default_factory=dict)
     channel: Mapping[int, Change] = msgspec.field(default_factory=dict)
 
@@ -169,8 +103,8 @@ class Config(Section, frozen=True):
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """Return the configuration of `path`, else of `RECALL_CONFIG`, else of ./config.toml, else the defaults.
 
-    A file that was named must be there. Raises `ConfigError`. A relative `token_file` is taken from the folder
-    of the configuration.
+    A file that was named must be there. Raises `ConfigError`. A relative `token_file` or
+    `mirror.path` is taken from the folder of the configuration.
     """
     named = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     source = named or DEFAULT_PATH
@@ -187,6 +121,9 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     config = parse_config(text, source=str(source))
     if config.token_file:
         config = msgspec.structs.replace(config, token_file=str(source.parent / config.token_file))
+    if config.mirror.path != IN_MEMORY:
+        mirror = msgspec.structs.replace(config.mirror, path=str(source.parent / config.mirror.path))
+        config = msgspec.structs.replace(config, mirror=mirror)
     return config
 
 

@@ -118,10 +118,9 @@ class Desks:
 
     def _history_of(self, place: Place, deadline: float, on_progress: Callable[[Progress], None] | None) -> HistoryLog:
         desk_id = place.parent_id if isinstance(place, discord.Thread) and not place.is_private() else place.id
-        parted = isinstance(place, discord.TextChannel | discord.ForumChannel)
         return HistoryLog(
             None if isinstance(place, discord.ForumChannel) else self._reads.pages(place, desk_id=desk_id),
-            threads=self._lists.of(place) if parted else None,
+            threads=self._lists.of(place) if isinstance(place, discord.TextChannel | discord.ForumChannel) else None,
             open_thread=functools.partial(self._reads.pages, desk_id=desk_id),
             deadline=deadline,
             clock=self._clock,

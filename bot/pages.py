@@ -105,7 +105,7 @@ class Reads:
     ) -> None:
         self.mirror = mirror
         self.identity = identity
-        self._never_store = never_store
+        self.never_store = never_store
         self._clock = clock
         self._turns: weakref.WeakValueDictionary[int, asyncio.Lock] = weakref.WeakValueDictionary()
         self._guilds: weakref.WeakValueDictionary[int, asyncio.Semaphore] = weakref.WeakValueDictionary()
@@ -143,7 +143,7 @@ class Reads:
 
     def withheld(self, page: Page) -> tuple[int, ...]:
         """Return which rows of a page must not be stored."""
-        return tuple(row.sequence for row in page.rows if recall.author_id(row.author) in self._never_store)
+        return tuple(row.sequence for row in page.rows if recall.author_id(row.author) in self.never_store)
 
 
 class _SharedPages:

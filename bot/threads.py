@@ -101,6 +101,9 @@ class ThreadLists:
         if parent_id in self._lists:
             self._lists[parent_id].forget(thread_id)
 
-    def void(self) -> None:
-        """Forget every list: what changed was not told."""
-        self._lists.clear()
+    def void(self, parent_id: int | None = None) -> None:
+        """Forget the list of a desk, or every list: what changed was not told."""
+        if parent_id is None:
+            self._lists.clear()
+        else:
+            self._lists.pop(parent_id, None)

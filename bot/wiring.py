@@ -12,8 +12,12 @@ import recall
 from .config import Config
 from .desks import Desks
 from .matcher import Matcher
+from .mirror import Mirror
+from .pages import Reads
 from .recent import Recent
+from .rows import Identity
 from .services import Services, Walks
+from .threads import ThreadLists
 
 
 class ExpressionsOff:
@@ -37,10 +41,34 @@ def make_matcher(config: Config) -> Matcher | ExpressionsOff:
     return Matcher(allow_unlimited=config.search.expressions == "always")
 
 
+def make_mirror(
+    client: discord.Client, config: Config, *, clock: Callable[[], float], now: Callable[[], datetime]
+) -> Mirror | None:
+    """Return the mirror, which opens its file at its first use; None where it is switched off."""
+    if not config.mirror.enabled:
+        return None
+
+    def shard_of(guild_id: int) -> int:
+        return (guild_id >> 22) % (client.shard_count or 1)
+
+    return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of)
+
+
+def make_reads(client: discord.Client, config: Config, mirror: Mirror | None, *, clock: Callable[[], float]) -> Reads:
+    """Return what all questions share of reading."""
+
+    def identity() -> Identity:
+        return Identity(0 if client.user is None else client.user.id, config.identity.former_ids)
+
+    never_store = frozenset(str(author_id) for author_id in config.mirror.never_store)
+    return Reads(identity=identity, mirror=mirror, never_store=never_store, clock=clock)
+
+
 def make_services(
-    client: discord.Client,
     config: Config,
     matcher: Matcher | ExpressionsOff,
+    reads: Reads,
+    lists: ThreadLists,
     *,
     clock: Callable[[], float],
     now: Callable[[], datetime],
@@ -49,7 +77,7 @@ def make_services(
     recent = Recent()
     return Services(
         config=config,
-        desks=Desks(client, config, recent, clock=clock),
+        desks=Desks(reads, lists, recent, clock=clock),
         matcher=matcher,
         recent=recent,
         walks=Walks(guild_walks=config.search.guild_walks, clock=clock),

@@ -8,7 +8,6 @@ begins an epoch, and the lists of threads are read again.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
@@ -20,8 +19,6 @@ from .mirror import Created, Deleted, Edited, Event, Mirror, MirrorDown, Unliste
 from .mirror.upkeep import drop_guild, drop_place
 from .rows import Identity, row_of
 from .threads import ThreadLists
-
-_log = logging.getLogger(__name__)
 
 
 class Gateway:
@@ -123,4 +120,4 @@ class Gateway:
         try:
             await work
         except MirrorDown:
-            _log.warning("the mirror could not be brought up to date; it is read from Discord again")
+            return  # the database has logged it, and claims nothing any more

@@ -36,6 +36,7 @@ from .queries import LeftOut
 from .threads import ThreadList, ThreadReach
 
 DESK_THREADS_OPENED: Final = 100  # threads read for one question; each costs a request at least (a guess)
+ENDED: Final = -1  # the cursor after the last page, which is nobody's
 STOPPED_AT_DEADLINE: Final = "time"
 TOO_MANY_THREADS: Final = "too many threads"
 ARCHIVED_THREADS: Final = "archived threads"
@@ -75,7 +76,7 @@ class _Strand:
 
     def could_bring(self, sequence: int) -> bool:
         """Say whether a row newer than `sequence` could still come."""
-        return not self.rows and self.bound > sequence + 1
+        return not self.rows and self.bound > max(sequence, 0) + 1
 
 
 class HistoryLog:
@@ -113,7 +114,7 @@ class HistoryLog:
         self._strands = [] if self._pages is None else [_Strand(self._pages, self._bound)]
         self._known: set[int] = set()  # threads that were opened or left out
         self._listable = self._threads is not None
-        self._served = 0
+        self._came = self._served = 0  # rows
         self._failure: Unavailable | recall.WalkStopped | None = None
         self.left_out.clear()
 
@@ -125,7 +126,7 @@ class HistoryLog:
         """
         if limit <= 0:
             return recall.SessionPage(())
-        if before != self._expected or self._served == 0:
+        if before != self._expected:
             self._begin(before)
         rows: list[recall.LogMessage] = []
         self._spent, self._limit = 0, limit
@@ -139,13 +140,14 @@ class HistoryLog:
                 raise recall.WalkStopped(self._failure.kind) from self._failure
             raise self._failure
         self._served += len(rows)
-        self._expected = self._bound if self._failure is not None or self._is_more() else None
-        return recall.SessionPage(tuple(rows), self._expected)
+        more = self._failure is not None or self._is_more()
+        self._expected = self._bound if more else ENDED
+        return recall.SessionPage(tuple(rows), self._bound if more else None)
 
     def _is_more(self) -> bool:
         """Say whether anything older could come, without a request."""
         return (
-            any(strand.rows or strand.bound for strand in self._strands)
+            any(strand.rows or strand.bound > 1 for strand in self._strands)
             or (self._listable and self._threads is not None and self._threads.complete_above > 0)
             or any(thread.id not in self._known and thread.id < self._bound for thread, _ in self._reaches())
         )
@@ -209,10 +211,11 @@ class HistoryLog:
             self.left_out.append(LeftOut(str(strand.thread.id), strand.thread.name, failure.kind))
             return
         strand.rows.extend(page.rows)
+        self._came += len(page.rows)
         strand.bound = page.low
         self._spent += page.messages
         if page.oldest_at is not None and self._on_progress is not None:
-            self._on_progress(Progress(self._served + min(self._spent, self._limit), page.oldest_at))
+            self._on_progress(Progress(min(self._came, self._served + self._limit), page.oldest_at))
 
     def _size(self) -> int:
         """Return how many messages to ask for: whole pages, but for the end of a walk, which asks for less."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,12 @@ if TYPE_CHECKING:
     import simcord
 
     from tests.stage import Stage
+
+
+@pytest.fixture(autouse=True)
+def an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where nothing lies: the default configuration writes its files into the working folder."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

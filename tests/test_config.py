@@ -51,7 +51,7 @@ def test_the_example_holds_every_key_and_no_other() -> None:
 
 
 def test_the_example_changes_nothing() -> None:
-    assert load_config(EXAMPLE, {}) == Config()
+    assert parse_config(EXAMPLE.read_text("utf-8")) == Config()
 
 
 def test_every_key_of_the_example_has_a_reason_above_it() -> None:

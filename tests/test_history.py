@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall_bot.errors import Unavailable
-from recall_bot.history import HistoryLog, Progress, ThreadLog, read_message
+from recall_bot.history import HistoryLog, Progress
+from recall_bot.pages import Reads
+from recall_bot.roots import ThreadLog, read_message
 from recall_bot.rows import Identity
 
 import recall
@@ -21,7 +23,7 @@ US = Identity(BOT)
 
 
 def log_of(server: HistoryServer, **options: Any) -> HistoryLog:
-    return HistoryLog(server.channel, identity=US, **options)
+    return HistoryLog(Reads(identity=lambda: US).pages(server.channel, desk_id=server.channel.id), **options)
 
 
 def without(messages: list[dict[str, Any]], *indices: int) -> list[dict[str, Any]]:

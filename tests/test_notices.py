@@ -8,8 +8,9 @@ import discord
 import msgspec
 import pytest
 import simcord
-from recall_bot.config import Config, NoticesConfig, parse_config
+from recall_bot.config import Config, parse_config
 from recall_bot.notices import LENGTH_EMOJI, NOTICES_PER_MINUTE, notice_text
+from recall_bot.sections import NoticesConfig
 from simcord.builders import ChannelHandle
 
 from tests.simcord_shims import user_thread

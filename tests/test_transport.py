@@ -14,6 +14,7 @@ from aiohttp import web
 from recall_bot.errors import Unavailable, UnavailableKind
 from recall_bot.failures import unavailable_kind, wrapped_errors
 from recall_bot.history import HistoryLog
+from recall_bot.pages import Reads
 from recall_bot.rows import Identity
 
 import recall
@@ -30,7 +31,8 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HistoryServer
 
 
 async def walk(server: HistoryServer, **options: Any) -> recall.Walk:
-    return await recall.walk_log(HistoryLog(server.channel, identity=Identity(BOT), **options), scan=2048)
+    pages = Reads(identity=lambda: Identity(BOT)).pages(server.channel, desk_id=server.channel.id)
+    return await recall.walk_log(HistoryLog(pages, **options), scan=2048)
 
 
 async def refused_with(server: HistoryServer) -> UnavailableKind:

@@ -72,7 +72,7 @@ class Database:
         async with self._lock:
             if self._connection is not None:
                 with contextlib.suppress(sqlite3.Error):
-                    await self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
         """Close the file for good; idempotent."""

@@ -81,7 +81,7 @@ async def connect_read_only(path: Path) -> aiosqlite.Connection:
     """Open a mirror that another process may be writing; raises as `connect`, and changes nothing."""
     connection = await aiosqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
     try:
-        await connection.execute("PRAGMA query_only = ON")
+        await connection.execute_fetchall("PRAGMA query_only = ON")
         _check_version(str(path), await _version(connection))
     except BaseException:
         await connection.close()
@@ -98,9 +98,9 @@ async def _open(path: str) -> aiosqlite.Connection:
     try:
         version = await _version(connection)
         _check_version(path, version)
-        await connection.execute("PRAGMA journal_mode = WAL")
-        await connection.execute("PRAGMA synchronous = NORMAL")
-        await connection.execute("PRAGMA secure_delete = ON")
+        await connection.execute_fetchall("PRAGMA journal_mode = WAL")
+        await connection.execute_fetchall("PRAGMA synchronous = NORMAL")
+        await connection.execute_fetchall("PRAGMA secure_delete = ON")
         while version < SCHEMA_VERSION:
             await connection.executescript(
                 f"BEGIN IMMEDIATE;{_MIGRATIONS[version]}PRAGMA user_version = {version + 1};COMMIT;"
@@ -113,9 +113,8 @@ async def _open(path: str) -> aiosqlite.Connection:
 
 
 async def _version(connection: aiosqlite.Connection) -> int:
-    async with connection.execute("PRAGMA user_version") as cursor:
-        found = await cursor.fetchone()
-    return int(found[0]) if found else 0
+    ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
+    return int(version)
 
 
 def _check_version(path: str, version: int) -> None:

@@ -1,4 +1,8 @@
-"""The statements that read and write the mirror's tables, each inside a transaction of its caller."""
+"""The statements that read and write the mirror's tables, each inside a transaction of its caller.
+
+What is selected is fetched in the same breath (`execute_fetchall`): a cursor left open by a caller that was
+cancelled would keep the transactions of all others from ending.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +37,13 @@ async def select_rows(
 ) -> tuple[recall.LogMessage, ...]:
     """Return the rows that meet a condition, newest first. `condition` is written by us, `values` is data."""
     statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
-    async with connection.execute(statement, (*values, limit)) as cursor:
-        return tuple(_DECODER.decode(blob) for (blob,) in await cursor.fetchall())
+    found = await connection.execute_fetchall(statement, (*values, limit))
+    return tuple(_DECODER.decode(blob) for (blob,) in found)
 
 
 async def select_places(connection: aiosqlite.Connection) -> list[Place]:
     """Return every place that is mirrored."""
-    async with connection.execute("SELECT id, guild_id, desk_id FROM places") as cursor:
-        return [Place(*place) for place in await cursor.fetchall()]
+    return [Place(*found) for found in await connection.execute_fetchall("SELECT id, guild_id, desk_id FROM places")]
 
 
 async def put_place(connection: aiosqlite.Connection, place: Place, now: float) -> None:
@@ -89,9 +92,8 @@ async def older_spans(connection: aiosqlite.Connection, place_id: int, epoch: in
     """Return the spans of a place that other epochs left, by epoch."""
     found: dict[int, list[Span]] = {}
     statement = "SELECT epoch, low, high FROM spans WHERE place = ? AND epoch <> ? ORDER BY epoch, low"
-    async with connection.execute(statement, (place_id, epoch)) as cursor:
-        for older, low, high in await cursor.fetchall():
-            found.setdefault(older, []).append(Span(low, high))
+    for older, low, high in await connection.execute_fetchall(statement, (place_id, epoch)):
+        found.setdefault(older, []).append(Span(low, high))
     return found
 
 
@@ -112,16 +114,13 @@ async def begin_epoch(connection: aiosqlite.Connection, shard: int, now: float) 
         SELECT epoch, opened_at, (SELECT MAX(id) FROM rows WHERE rows.epoch = epochs.epoch)
         FROM epochs WHERE shard = ? AND closed_at IS NULL
     """
-    async with connection.execute(statement, (shard,)) as cursor:
-        left_open = [
-            (epoch, seconds_of(newest) if newest else opened) for epoch, opened, newest in await cursor.fetchall()
-        ]
+    found = await connection.execute_fetchall(statement, (shard,))
+    left_open = [(epoch, seconds_of(newest) if newest else opened) for epoch, opened, newest in found]
     for epoch, ended in left_open:
         await end_epoch(connection, epoch, ended)
     await connection.execute("INSERT INTO epochs(shard, opened_at) VALUES (?, ?)", (shard, int(now)))
-    async with connection.execute("SELECT last_insert_rowid()") as cursor:
-        row = await cursor.fetchone()
-    return int(row[0]) if row else 0
+    ((number,),) = await connection.execute_fetchall("SELECT last_insert_rowid()")
+    return int(number)
 
 
 async def end_epoch(connection: aiosqlite.Connection, epoch: int, ended: float) -> None:

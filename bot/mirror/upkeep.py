@@ -39,8 +39,8 @@ class SeenRows(NamedTuple):
 async def erase_author(mirror: Mirror, author_id: str) -> int:
     """Erase what an author wrote; returns how many rows that was."""
     async with mirror.use() as connection:
-        async with connection.execute("SELECT place, id FROM rows WHERE author_id = ?", (author_id,)) as cursor:
-            found = [(int(place_id), int(message_id)) for place_id, message_id in await cursor.fetchall()]
+        statement = "SELECT place, id FROM rows WHERE author_id = ?"
+        found = list(await connection.execute_fetchall(statement, (author_id,)))
         by_place: dict[int, list[int]] = {}
         for place_id, message_id in found:
             by_place.setdefault(place_id, []).append(message_id)
@@ -66,8 +66,7 @@ async def trim(mirror: Mirror, place: Place, *, keep_from: int, spare: Iterable[
     spared = set(spare)
     async with mirror.use() as connection:
         statement = "SELECT id FROM rows WHERE place = ? AND id < ?"
-        async with connection.execute(statement, (place.id, keep_from)) as cursor:
-            old = [int(message_id) for (message_id,) in await cursor.fetchall()]
+        old = [int(message_id) for (message_id,) in await connection.execute_fetchall(statement, (place.id, keep_from))]
         gone = [message_id for message_id in old if message_id not in spared]
         await statements.remove_rows(connection, place.id, gone)
         await _give_up(mirror, connection, place.id, [Span(0, keep_from)])
@@ -81,9 +80,8 @@ async def keep_from(mirror: Mirror, place: Place, *, messages: int | None, oldes
         return lowest
     async with mirror.use() as connection:
         statement = "SELECT id FROM rows WHERE place = ? ORDER BY id DESC LIMIT 1 OFFSET ?"
-        async with connection.execute(statement, (place.id, max(0, messages - 1))) as cursor:
-            found = await cursor.fetchone()
-    return max(lowest, int(found[0]) if found else 0)
+        found = list(await connection.execute_fetchall(statement, (place.id, max(0, messages - 1))))
+    return max(lowest, int(found[0][0]) if found else 0)
 
 
 async def stored(mirror: Mirror, *, desk_id: int | None = None) -> list[Stored]:
@@ -94,8 +92,8 @@ async def stored(mirror: Mirror, *, desk_id: int | None = None) -> list[Stored]:
             (SELECT COUNT(*) FROM rows WHERE place = places.id), (SELECT MIN(id) FROM rows WHERE place = places.id)
         FROM places {where} ORDER BY id
     """  # noqa: S608 - the condition is one of two written above
-    async with mirror.use() as connection, connection.execute(statement, values) as cursor:
-        found = await cursor.fetchall()
+    async with mirror.use() as connection:
+        found = await connection.execute_fetchall(statement, values)
     return [
         Stored(Place(id_, guild_id, desk_id), rows, oldest, since)
         for id_, guild_id, desk_id, since, rows, oldest in found
@@ -113,16 +111,15 @@ async def seen_markers(mirror: Mirror, places: Iterable[Place], *, before: int, 
     """  # noqa: S608 - placeholders only
     async with mirror.use() as connection:
         rows = await statements.select_rows(connection, condition, (*ids, before), limit)
-        async with connection.execute(statement, (*ids, before)) as cursor:
-            found = await cursor.fetchone()
-    return SeenRows(rows, int(found[0]) if rows and found and found[0] is not None else None)
+        ((as_of,),) = await connection.execute_fetchall(statement, (*ids, before))
+    return SeenRows(rows, as_of if rows else None)
 
 
 async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> None:
     """Drop the places that meet a condition, which is written by us."""
     async with mirror.use() as connection:
-        async with connection.execute(f"SELECT id FROM places WHERE {condition}", values) as cursor:  # noqa: S608
-            ids = [int(place_id) for (place_id,) in await cursor.fetchall()]
+        statement = f"SELECT id FROM places WHERE {condition}"  # noqa: S608 - see above
+        ids = [int(place_id) for (place_id,) in await connection.execute_fetchall(statement, values)]
         for place_id in ids:
             for table in ("rows", "spans"):
                 await connection.execute(f"DELETE FROM {table} WHERE place = ?", (place_id,))  # noqa: S608 - see the line above

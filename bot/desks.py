@@ -73,11 +73,13 @@ class Desks:
         asker: Asker,
         *,
         public: bool = False,
+        after: int | None = None,
         seconds: float = WALK_SECONDS,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> OpenDesk:
         """Return a place as a desk that queries can be asked of; reading it ends after `seconds`.
 
+        `after`: where the question ends, if it does; nothing is fetched in vain below it.
         Raises `PublicElsewhere` for a public answer about another place than the one it stands in,
         `PlaceNotFound` where the asker may not read, `Unavailable` where they may and the bot may not.
         """
@@ -90,7 +92,7 @@ class Desks:
             raise Unavailable("no_permission") if right or place.id == asker.here.id else PlaceNotFound
         if not await asker.may_read(place):
             raise PlaceNotFound
-        log = self._log_of(place, self._clock() + seconds, on_progress)
+        log = self._log_of(place, after, self._clock() + seconds, on_progress)
         return OpenDesk(
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
@@ -126,11 +128,18 @@ class Desks:
         return Identity(0 if user is None else user.id, self._config.identity.former_ids)
 
     def _log_of(
-        self, place: Place, deadline: float, on_progress: Callable[[Progress], None] | None
+        self, place: Place, after: int | None, deadline: float, on_progress: Callable[[Progress], None] | None
     ) -> recall.SessionLog:
         if isinstance(place, discord.ForumChannel):
             return NoMessages()
-        log = HistoryLog(place, identity=self._identity, deadline=deadline, clock=self._clock, on_progress=on_progress)
+        log = HistoryLog(
+            place,
+            identity=self._identity,
+            after=after,
+            deadline=deadline,
+            clock=self._clock,
+            on_progress=on_progress,
+        )
         if _channel_of_root(place) is None:
             return log
         return ThreadLog(log, place.id, functools.partial(self._read_row, place, place.id))

@@ -57,6 +57,7 @@ def loop_time() -> float:
 class HistoryLog:
     """Be the history of one channel or thread. One walk at a time; a log is made for each question.
 
+    `after`: a sequence at which whoever reads will end, so that nothing is fetched below it in vain.
     `deadline`: the instant on `clock` (seconds) at which the walk ends with what it has; None: never.
     `on_progress` is called after each request that brought messages.
     """
@@ -66,12 +67,14 @@ class HistoryLog:
         channel: Readable,
         *,
         identity: Identity,
+        after: int | None = None,
         deadline: float | None = None,
         clock: Callable[[], float] = loop_time,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self._channel = channel
         self._identity = identity
+        self._after = after
         self._deadline = deadline
         self._clock = clock
         self._on_progress = on_progress
@@ -87,7 +90,7 @@ class HistoryLog:
         self._failure: Unavailable | recall.WalkStopped | None = None
 
     async def read_before(self, before: int | None, limit: int) -> recall.SessionPage:
-        """Return the newest `limit` rows older than `before`, fewer only at the beginning or where it failed.
+        """Return the newest `limit` rows older than `before`; fewer at the beginning, at `after`, or on failure.
 
         Raises `Unavailable` when the first request fails, `recall.WalkStopped` when a later one does or the
         deadline is reached, and `recall.CursorDidNotAdvance` when Discord answers with the same page again.
@@ -98,7 +101,7 @@ class HistoryLog:
             self._begin(before)
         rows = self._kept
         spent = len(rows)
-        while len(rows) < limit and not self._at_beginning:
+        while len(rows) < limit and not self._at_beginning and not (rows and self._is_past(self._after)):
             size = MESSAGE_PAGE_SIZE
             if limit < recall.PAGE_SIZE and spent < limit:  # a walk asks for less only at its end
                 size = min(size, limit - spent)
@@ -123,6 +126,10 @@ class HistoryLog:
             return recall.SessionPage(page, None)
         self._expected = page[-1].sequence if self._kept else self._cursor
         return recall.SessionPage(page, self._expected)
+
+    def _is_past(self, after: int | None) -> bool:
+        """Say whether every message newer than `after` was fetched."""
+        return after is not None and self._cursor is not None and self._cursor <= after + 1
 
     async def _fetch(self, size: int) -> list[discord.Message]:
         """Return the next `size` messages, fewer only at the beginning, and move the cursor."""

@@ -66,11 +66,13 @@ class Desks:
         asker: Asker,
         *,
         public: bool = False,
+        after: int | None = None,
         seconds: float = WALK_SECONDS,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> OpenDesk:
         """Return a place as a desk that queries can be asked of; reading it ends after `seconds`.
 
+        `after`: where the question ends, if it does; nothing is fetched in vain below it.
         Raises `PublicElsewhere` for a public answer about another place than the one it stands in,
         `PlaceNotFound` where the asker may not read, `Unavailable` where they may and the bot may not.
         """
@@ -83,7 +85,7 @@ class Desks:
             raise Unavailable("no_permission") if right or place.id == asker.here.id else PlaceNotFound
         if not await asker.may_read(place):
             raise PlaceNotFound
-        history = self._history_of(place, self._clock() + seconds, on_progress)
+        history = self._history_of(place, after, self._clock() + seconds, on_progress)
         log: recall.SessionLog = history
         if _channel_of_root(place) is not None:
             log = ThreadLog(history, place.id, functools.partial(self._read_row, place, place.id))
@@ -116,12 +118,15 @@ class Desks:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
 
-    def _history_of(self, place: Place, deadline: float, on_progress: Callable[[Progress], None] | None) -> HistoryLog:
+    def _history_of(
+        self, place: Place, after: int | None, deadline: float, on_progress: Callable[[Progress], None] | None
+    ) -> HistoryLog:
         desk_id = place.parent_id if isinstance(place, discord.Thread) and not place.is_private() else place.id
         return HistoryLog(
             None if isinstance(place, discord.ForumChannel) else self._reads.pages(place, desk_id=desk_id),
             threads=self._lists.of(place) if isinstance(place, discord.TextChannel | discord.ForumChannel) else None,
             open_thread=functools.partial(self._reads.pages, desk_id=desk_id),
+            after=after,
             deadline=deadline,
             clock=self._clock,
             on_progress=on_progress,

@@ -76,14 +76,15 @@ class _Strand:
 
     def could_bring(self, sequence: int) -> bool:
         """Say whether a row newer than `sequence` could still come."""
-        return not self.rows and self.bound > max(sequence, 0) + 1
+        return not self.rows and self.bound > sequence + 1
 
 
 class HistoryLog:
     """Be the history of a desk. One walk at a time; a log is made for each question.
 
     `pages`: the channel's or thread's own history, None for a forum, which has threads only. `threads`: the
-    public threads that belong to it, each opened by `open_thread`; None for a thread. `deadline`: the instant
+    public threads that belong to it, each opened by `open_thread`; None for a thread. `after`: a
+    sequence at which whoever reads will end, so that nothing is fetched below it in vain. `deadline`: the instant
     on `clock` (seconds) at which the walk ends with what it has; None: never. `on_progress` is called after
     each page that brought messages. `left_out` names what could not be read, of this walk.
     """
@@ -94,6 +95,7 @@ class HistoryLog:
         *,
         threads: ThreadList | None = None,
         open_thread: Callable[[discord.Thread], Pages] | None = None,
+        after: int | None = None,
         deadline: float | None = None,
         clock: Callable[[], float] = loop_time,
         on_progress: Callable[[Progress], None] | None = None,
@@ -101,6 +103,7 @@ class HistoryLog:
         self._pages = pages
         self._threads = threads if open_thread is not None else None
         self._open_thread = open_thread
+        self._after = after
         self._deadline = deadline
         self._clock = clock
         self._on_progress = on_progress
@@ -119,7 +122,7 @@ class HistoryLog:
         self.left_out.clear()
 
     async def read_before(self, before: int | None, limit: int) -> recall.SessionPage:
-        """Return the newest `limit` rows older than `before`, fewer only at the beginning or where it failed.
+        """Return the newest `limit` rows older than `before`; fewer at the beginning, at `after`, or on failure.
 
         Raises `Unavailable` when the first request fails, `recall.WalkStopped` when a later one does or the
         deadline is reached, and `recall.CursorDidNotAdvance` when Discord answers with newer messages.
@@ -130,7 +133,7 @@ class HistoryLog:
             self._begin(before)
         rows: list[recall.LogMessage] = []
         self._spent, self._limit = 0, limit
-        while len(rows) < limit and (strand := await self._next()) is not None:
+        while len(rows) < limit and (strand := await self._next(self._after if rows else None)) is not None:
             row = strand.rows.popleft()
             if row.sequence < self._bound:
                 self._bound = row.sequence
@@ -140,6 +143,8 @@ class HistoryLog:
                 raise recall.WalkStopped(self._failure.kind) from self._failure
             raise self._failure
         self._served += len(rows)
+        if self._after is not None and self._failure is None and len(rows) < limit:
+            self._bound = min(self._bound, self._after + 1)
         more = self._failure is not None or self._is_more()
         self._expected = self._bound if more else ENDED
         return recall.SessionPage(tuple(rows), self._bound if more else None)
@@ -152,13 +157,16 @@ class HistoryLog:
             or any(thread.id not in self._known and thread.id < self._bound for thread, _ in self._reaches())
         )
 
-    async def _next(self) -> _Strand | None:
-        """Return the strand whose head is the next row, None at the beginning or where the walk must stop."""
+    async def _next(self, floor: int | None) -> _Strand | None:
+        """Return the strand whose head is the next row, None at the beginning or where the walk must stop.
+
+        Nothing is read for rows that are not newer than `floor`.
+        """
         while self._failure is None:
             best = max(self._strands, key=lambda strand: strand.head, default=None)
             head = -1 if best is None else best.head
             try:
-                if not await self._read_above(head):
+                if not await self._read_above(max(head, floor or 0)):
                     return best if head >= 0 else None
             except (Unavailable, recall.WalkStopped) as failure:
                 self._failure = failure

@@ -114,7 +114,7 @@ class Matcher:
                     next(self._ids), query, self._seconds, self._seconds + self._grace_seconds + MATCHER_ALARM_SECONDS
                 )
                 try:
-                    async with timeout(self._seconds):
+                    async with timeout(self._seconds + self._grace_seconds):
                         await worker.begin(begin)
                 except UnicodeEncodeError as error:
                     raise recall.InvalidPattern(reason="it is not Unicode text", position=error.start) from None

@@ -84,6 +84,27 @@ async def test_another_walk_over_the_same_log_begins_anew(monkeypatch: pytest.Mo
         assert [row.sequence for row in page.messages] == server.ids[21:26]
 
 
+@pytest.mark.parametrize("newer", [0, 1, 99, 100, 101, 250])
+async def test_nothing_is_fetched_in_vain_below_the_end_of_a_question(
+    monkeypatch: pytest.MonkeyPatch, newer: int
+) -> None:
+    async with serve_history(monkeypatch, numbered(900)) as server:
+        after = server.ids[newer]
+        walk = await recall.walk_log(log_of(server, after=after), scan=2048, after=after)
+
+        assert [row.sequence for row in walk.rows] == server.ids[:newer]
+        assert walk.coverage.stopped is None
+        assert len(server.asked) == newer // 100 + 1
+
+
+async def test_an_end_among_our_own_words_is_not_taken_for_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve_history(monkeypatch, without(numbered(300), *range(150, 300))) as server:
+        after = server.ids[50]
+        walk = await recall.walk_log(log_of(server, after=after), scan=2048, after=after)
+
+        assert walk.coverage == recall.Coverage(0, None, beginning=False, stopped=None)
+
+
 # the beginning
 
 

@@ -114,13 +114,14 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
         place_name(place), links_of(place), question.label, question.page, LOOKS_FURTHER if further else None
     )
     if question.show == "history":
-        pages = len(history_pages(board, view))
-        card = history_card(board, view)
+        lines = history_pages(board, view)
+        pages = len(lines)
+        card = history_card(board, view, lines)
     else:
         dealt = board_pages(board, view.links)
         pages = len(dealt)
         shown = dealt[min(question.page, pages - 1)] if dealt else []
-        card = board_card(board, view, await _look_for(desk, board, shown))
+        card = board_card(board, view, dealt, await _look_for(desk, board, shown))
     page = max(0, min(question.page, pages - 1))
     return Answer(
         card,

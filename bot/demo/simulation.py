@@ -21,7 +21,6 @@ from typing import Any
 
 import discord
 import simcord
-from discord.ext import commands
 from simcord._clock import Clock
 from simcord.backend import Backend, serializers
 from simcord.backend.models import Channel, Member, Message, SystemMessageMetadata, ThreadMetadata, User
@@ -89,7 +88,7 @@ def message_content_allowed() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def simulated(room: Room, bot: commands.Bot, *, clock: Clock) -> AsyncIterator[simcord.Env]:
+async def simulated(room: Room, bot: discord.Client, *, clock: Clock) -> AsyncIterator[simcord.Env]:
     """Run `bot` in a guild made of `room`: it finds the history there, and is told of nothing before its start."""
     env = simcord.Env(bot, check_errors=False, settle_timeout=SETTLE_SECONDS)
     backend: Any = env.backend
@@ -106,6 +105,22 @@ async def simulated(room: Room, bot: commands.Bot, *, clock: Clock) -> AsyncIter
         finally:
             await bot.close()
             await env.shutdown()
+
+
+def channel_of(env: simcord.Env, room: Room) -> simcord.ChannelHandle:
+    """Return the handle of the place that a room shows."""
+    return simcord.ChannelHandle(env, _guild_of(env, room), env.backend.channels[room.shown_id])
+
+
+def viewers_of(env: simcord.Env, room: Room) -> list[simcord.MemberActor]:
+    """Return the members of a room that one can be in the page."""
+    users = env.backend.users
+    guild = _guild_of(env, room)
+    return [simcord.MemberActor(env, guild, simcord.UserHandle(env, users[viewer.id])) for viewer in room.viewers]
+
+
+def _guild_of(env: simcord.Env, room: Room) -> simcord.GuildHandle:
+    return simcord.GuildHandle(env, env.backend.guilds[room.guild_id])
 
 
 def place_room(backend: Backend, room: Room) -> None:

@@ -73,9 +73,8 @@ def board_pages(answer: PinsAnswer, links: Links) -> list[list[recall.Pin]]:
     return pages
 
 
-def board_card(answer: PinsAnswer, view: PinsView, found: Found) -> Card:
-    """Make the card of one page of a board; `found` says where its pinned messages are."""
-    pages = board_pages(answer, view.links)
+def board_card(answer: PinsAnswer, view: PinsView, pages: list[list[recall.Pin]], found: Found) -> Card:
+    """Make the card of one of the pages that `board_pages` dealt; `found` says where its pinned messages are."""
     if not pages:
         return _card(_empty(answer, view), answer, view, pages=0)
     number = min(view.page, len(pages) - 1)
@@ -140,9 +139,8 @@ def history_pages(answer: PinsAnswer, view: PinsView) -> list[list[str]]:
     return paged(((line, width(line) + 1) for line in lines), budget=ENTRIES_WIDTH, most=PAGE_EVENTS)
 
 
-def history_card(answer: PinsAnswer, view: PinsView) -> Card:
-    """Make the card of one page of a board's history."""
-    pages = history_pages(answer, view)
+def history_card(answer: PinsAnswer, view: PinsView, pages: list[list[str]]) -> Card:
+    """Make the card of one of the pages that `history_pages` dealt."""
     if not pages:
         return _card(f"**No pin and no unpin** is in this reach.\n{HOW_TO_PIN}", answer, view, pages=0)
     page = pages[min(view.page, len(pages) - 1)]

@@ -320,7 +320,7 @@ async def test_inside_a_thread_that_thread_is_searched_with_the_message_it_was_s
 
     answer = await ask(stage, "search", query="limiter", where=handle)
 
-    assert quoted(answer) == ["limiter, anyone?", "limiter inside"]
+    assert quoted(answer) == ["limiter inside", "limiter, anyone?"]
     links = f"https://discord.com/channels/{stage.guild.id}"
     assert f"{links}/{thread.id}/{inside.id}" in text_of(answer)
     assert f"{links}/{stage.channel.id}/{root}" in text_of(answer)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import discord
@@ -27,15 +27,16 @@ import recall
 
 from . import completing, finding
 from .access import Asker, Place, is_place, may_read
+from .boards import DeskMarkers
 from .errors import PlaceNotFound, Refusal, Unavailable
 from .failures import wrapped_errors
 from .history import HistoryLog, Progress, loop_time
 from .links import read_link
 from .pages import Reads
-from .queries import OpenDesk
+from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
 from .roots import ThreadLog, read_message
-from .threads import ThreadLists
+from .threads import ThreadList, ThreadLists
 
 WALK_SECONDS: Final = 13 * 60  # an interaction lives 15 minutes; the rest is for the answer
 ROW_SECONDS: Final = 5  # for a single request beside the walk
@@ -95,6 +96,7 @@ class Desks:
             left_out=history.left_out,
             may_show=_Showing(place, asker, self._clock).may_show,
             read_row=functools.partial(self._read_row, place),
+            markers=self._markers_of(place),
             address=functools.partial(message_address, place),
         )
 
@@ -118,13 +120,21 @@ class Desks:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
 
+    def _markers_of(self, place: Place) -> Callable[[int, int], Awaitable[MarkerRows]] | None:
+        if self._reads.mirror is None:
+            return None
+        return DeskMarkers(self._reads.mirror, place, self._threads_of(place), desk_id=_desk_id(place)).below
+
+    def _threads_of(self, place: Place) -> ThreadList | None:
+        return self._lists.of(place) if isinstance(place, discord.TextChannel | discord.ForumChannel) else None
+
     def _history_of(
         self, place: Place, after: int | None, deadline: float, on_progress: Callable[[Progress], None] | None
     ) -> HistoryLog:
-        desk_id = place.parent_id if isinstance(place, discord.Thread) and not place.is_private() else place.id
+        desk_id = _desk_id(place)
         return HistoryLog(
             None if isinstance(place, discord.ForumChannel) else self._reads.pages(place, desk_id=desk_id),
-            threads=self._lists.of(place) if isinstance(place, discord.TextChannel | discord.ForumChannel) else None,
+            threads=self._threads_of(place),
             open_thread=functools.partial(self._reads.pages, desk_id=desk_id),
             after=after,
             deadline=deadline,
@@ -196,6 +206,10 @@ def _channel_of_root(place: Place) -> discord.TextChannel | None:
     if isinstance(place, discord.Thread) and not place.is_private() and isinstance(place.parent, discord.TextChannel):
         return place.parent
     return None
+
+
+def _desk_id(place: Place) -> int:
+    return place.parent_id if isinstance(place, discord.Thread) and not place.is_private() else place.id
 
 
 def _conversation(place: Place) -> recall.Conversation:

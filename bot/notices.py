@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discord.abc import MessageableChannel
 
     from .config import Config
-    from .sections import Settings
+    from .config import Settings
 
 NOTICES_PER_MINUTE = 3  # for each channel
 NOTICES_REMEMBERED = 1_000  # messages waiting or answered that can still be withdrawn; the oldest are forgotten

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import unicodedata
 from typing import Any, Literal
@@ -120,7 +121,10 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
     else:
         dealt = board_pages(board, view.links)
         pages = len(dealt)
-        shown = dealt[min(question.page, pages - 1)] if dealt else []
+        number = min(question.page, pages - 1)
+        shown = await queries.check(desk, board, dealt[number]) if dealt else []
+        if dealt:
+            dealt[number] = shown
         card = board_card(board, view, dealt, await _look_for(desk, board, shown))
     page = max(0, min(question.page, pages - 1))
     return Answer(
@@ -134,6 +138,7 @@ async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer
     """Write the board that a question asks for into two files."""
     desk, board = await _folded(asking, question, place)
     view = PinsView(place_name(place), links_of(place), question.label)
+    board = dataclasses.replace(board, pins=tuple(await queries.check(desk, board, board.pins)))
     unread = [pin for pin in board.pins if pin.sequence not in board.rows][:EXPORT_LOOKUPS]
     read = [pin for pin in board.pins if pin.sequence in board.rows]
     found = await _look_for(desk, board, read + unread)

@@ -10,20 +10,22 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
-from .desk import DIALECT, AnswerCoverage, LeftOut, OpenDesk
+from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerRows, OpenDesk, SeenReach
 from .overruns import Overrun, OverrunsAnswer, overruns
-from .pins import BOARD_LIMIT, PinsAnswer, PinsRequest, WhereIs, pins, where_is
+from .pins import BOARD_LIMIT, BOARD_MARKER_SCAN, PinsAnswer, PinsRequest, WhereIs, check, pins, where_is
 from .search import SEARCH_PAGE_HITS, ExpressionMatcher, SearchAnswer, SearchRequest, search
 from .standings import STANDINGS_WINDOW_ROWS, StandingsAnswer, StandingsRequest, Voters, room_standings
 
 __all__ = [
     "BOARD_LIMIT",
+    "BOARD_MARKER_SCAN",
     "DIALECT",
     "SEARCH_PAGE_HITS",
     "STANDINGS_WINDOW_ROWS",
     "AnswerCoverage",
     "ExpressionMatcher",
     "LeftOut",
+    "MarkerRows",
     "OpenDesk",
     "Overrun",
     "OverrunsAnswer",
@@ -31,10 +33,12 @@ __all__ = [
     "PinsRequest",
     "SearchAnswer",
     "SearchRequest",
+    "SeenReach",
     "StandingsAnswer",
     "StandingsRequest",
     "Voters",
     "WhereIs",
+    "check",
     "overruns",
     "pins",
     "room_standings",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -21,8 +21,19 @@ class LeftOut(recall.Value, frozen=True):
     reason: str
 
 
+class SeenReach(recall.Value, frozen=True):
+    """Say that below what was verified, so many marker rows were taken as they were last seen, and when that was."""
+
+    rows: int
+    oldest: recall.Sequence
+    as_of: str
+
+
 class AnswerCoverage(recall.Value, frozen=True):
-    """Say how far an answer looked: `recall.Coverage`, what was left out, and as of when (null: now)."""
+    """Say how far an answer looked: `recall.Coverage`, what was left out, and as of when (null: now).
+
+    `seen`: what a board took from below that reach, unverified; null where it took nothing.
+    """
 
     rows: int
     oldest: recall.Sequence | None
@@ -30,6 +41,20 @@ class AnswerCoverage(recall.Value, frozen=True):
     stopped: str | None
     left_out: tuple[LeftOut, ...] = ()
     as_of: str | None = None
+    seen: SeenReach | None = None
+
+
+class MarkerRows(NamedTuple):
+    """Hold the rows of a desk that hold a `!`, newest first, below where a walk ended.
+
+    `verified` is all of them down to `low` (0: the beginning); `seen` are older ones as they were last seen,
+    the earliest of them at `as_of` (seconds since 1970).
+    """
+
+    verified: tuple[recall.LogMessage, ...]
+    low: int
+    seen: tuple[recall.LogMessage, ...] = ()
+    as_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +64,8 @@ class OpenDesk:
     `conversation`: null for everything the log holds. `left_out`: read after the walk, which may add to it.
     `may_show`: asked for each place (once for each `chat_id` and `parent`) when the answer is made; null where
     everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
-    is gone; may raise. `address`: reads a message link of this place where a marker takes `^N`.
+    is gone; may raise. `markers`: the marker rows older than a sequence, at most so many, where they are known
+    without reading the log; null where they are not. `address`: reads a message link of this place where a marker takes `^N`.
     """
 
     log: recall.SessionLog
@@ -48,24 +74,30 @@ class OpenDesk:
     as_of: str | None = None
     may_show: Callable[[recall.LogMessage], Awaitable[bool]] | None = None
     read_row: Callable[[int], Awaitable[recall.LogMessage | None]] | None = None
+    markers: Callable[[int, int], Awaitable[MarkerRows]] | None = None
     address: Callable[[str], int | None] | None = None
 
 
 async def read(desk: OpenDesk, *, scan: int, before: int | None = None, after: int | None = None) -> recall.Walk:
     """Walk a desk, then leave out the rows of places that the asker may not see any more."""
     walk = await recall.walk_log(desk.log, scan=scan, before=before, after=after)
-    if desk.may_show is None:
+    rows = await showable(desk, walk.rows)
+    if len(rows) == len(walk.rows):
         return walk
+    coverage = msgspec.structs.replace(walk.coverage, rows=len(rows), oldest=rows[-1].sequence if rows else None)
+    return recall.Walk(rows, coverage)
+
+
+async def showable(desk: OpenDesk, rows: tuple[recall.LogMessage, ...]) -> tuple[recall.LogMessage, ...]:
+    """Return the rows whose place may be shown now."""
+    if desk.may_show is None:
+        return rows
     places: dict[tuple[str | None, int | None], bool] = {}
-    for row in walk.rows:
+    for row in rows:
         place = (row.chat_id, row.parent)
         if place not in places:
             places[place] = await desk.may_show(row)
-    if all(places.values()):
-        return walk
-    rows = tuple(row for row in walk.rows if places[row.chat_id, row.parent])
-    coverage = msgspec.structs.replace(walk.coverage, rows=len(rows), oldest=rows[-1].sequence if rows else None)
-    return recall.Walk(rows, coverage)
+    return rows if all(places.values()) else tuple(row for row in rows if places[row.chat_id, row.parent])
 
 
 def chronological(desk: OpenDesk, rows: tuple[recall.LogMessage, ...]) -> tuple[recall.LogMessage, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..queries import AnswerCoverage, LeftOut
+from ..queries import AnswerCoverage, LeftOut, SeenReach
 from .cards import counted, when
 from .inert import inert
 
@@ -42,11 +42,21 @@ def coverage_note(
     said = [_reach(coverage, before, instant)]
     if goes_on is not None:
         said.append(goes_on)
+    if coverage.seen is not None:
+        said.append(_seen(coverage.seen))
     if coverage.left_out:
         said.append(_left_out(coverage.left_out))
     if coverage.as_of is not None:
         said.append(f"As of {inert(coverage.as_of, LEFT_OUT_CHARS)}.")
     return " ".join(said)
+
+
+def _seen(seen: SeenReach) -> str:
+    """Say what was taken from below the reach, and what of it is not known."""
+    return (
+        f"Below that, {counted(seen.rows, 'line')} as last seen {inert(seen.as_of, LEFT_OUT_CHARS)}: each pin shown "
+        "was checked now, what was unpinned, edited or deleted down there since is not known."
+    )
 
 
 def can_go_on(coverage: AnswerCoverage) -> bool:

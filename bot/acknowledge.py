@@ -23,7 +23,7 @@ from .places import may_react
 from .queries import DIALECT
 
 if TYPE_CHECKING:
-    from .sections import Acknowledge
+    from .config import Acknowledge
 
 ACKS_PER_MINUTE = 10  # for each channel
 ACKS_REMEMBERED = 10_000  # messages whose reaction is ours; of older ones Discord's own account is taken

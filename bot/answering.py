@@ -26,12 +26,12 @@ import recall
 from recall.text import is_blank
 
 from .access import Asker, Place
+from .config import Settings
 from .errors import Refusal, sentence_of
 from .history import Progress
 from .queries import OpenDesk
 from .questions import AnyQuestion, Turn, question_url
 from .rendering.cards import Card, Links, card_embed, counted
-from .sections import Settings
 from .services import Services
 
 PROGRESS_SECONDS: Final = 2.0  # between two lines on how far the reading has come; the first comes as late

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import discord
 
 from .access import Place
-from .mirror import LIVE, Mirror, MirrorDown, Span
+from .mirror import LIVE, Mirror, MirrorDown
 from .mirror import Place as MirrorPlace
 from .mirror.upkeep import SeenRows, seen_markers
 from .queries import MarkerRows
@@ -70,7 +70,5 @@ class DeskMarkers:
         return low
 
     def _low(self, place_id: int) -> int:
-        span: Span | None = self._mirror.claims.verified(
-            MirrorPlace(place_id, self._place.guild.id, self._desk_id), None
-        )
+        span = self._mirror.claims.verified(MirrorPlace(place_id, self._place.guild.id, self._desk_id), None)
         return LIVE if span is None else span.low

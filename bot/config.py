@@ -26,6 +26,7 @@ from .sections import (
     Acknowledge,
     BrevityConfig,
     ChannelsConfig,
+    Expressions,
     IdentityConfig,
     MirrorConfig,
     NoticesConfig,
@@ -36,6 +37,33 @@ from .sections import (
     Snowflake,
     SyncConfig,
 )
+
+__all__ = [
+    "CONFIG_VARIABLE",
+    "DEFAULT_PATH",
+    "IN_MEMORY",
+    "OVERRIDABLE",
+    "TOKEN_VARIABLE",
+    "Acknowledge",
+    "BrevityConfig",
+    "Change",
+    "ChannelsConfig",
+    "Config",
+    "ConfigError",
+    "Expressions",
+    "IdentityConfig",
+    "MirrorConfig",
+    "NoticesConfig",
+    "PinsConfig",
+    "SearchConfig",
+    "Section",
+    "Settings",
+    "Snowflake",
+    "SyncConfig",
+    "load_config",
+    "parse_config",
+    "read_token",
+]
 
 DEFAULT_PATH: Final = Path("config.toml")
 CONFIG_VARIABLE: Final = "RECALL_CONFIG"

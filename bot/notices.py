@@ -29,8 +29,7 @@ from .places import may_react, may_reply, place_ids
 if TYPE_CHECKING:
     from discord.abc import MessageableChannel
 
-    from .config import Config
-    from .config import Settings
+    from .config import Config, Settings
 
 NOTICES_PER_MINUTE = 3  # for each channel
 NOTICES_REMEMBERED = 1_000  # messages waiting or answered that can still be withdrawn; the oldest are forgotten

@@ -65,7 +65,8 @@ class OpenDesk:
     `may_show`: asked for each place (once for each `chat_id` and `parent`) when the answer is made; null where
     everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
     is gone; may raise. `markers`: the marker rows older than a sequence, at most so many, where they are known
-    without reading the log; null where they are not. `address`: reads a message link of this place where a marker takes `^N`.
+    without reading the log; null where they are not. `address`: reads a message link of this place where a
+    marker takes `^N`.
     """
 
     log: recall.SessionLog

@@ -49,7 +49,9 @@ async def test_a_label_narrows_the_board_and_an_unknown_one_is_answered_with_the
     first, second = history(stage, ["one", "two"])
     await stage.ada.send(stage.channel, f"!pin ^{first} #a\n!pin ^{second} #b")
 
-    assert quoted(await ask(stage, "pins", label="#a")) == ["one"]
+    narrowed = await ask(stage, "pins", label="#a")
+    assert quoted(narrowed) == ["one"]
+    assert text_of(narrowed).startswith("\nPins: #general #a\n")
     assert quoted(await ask(stage, "pins", label="b")) == ["two"]
     assert "On the board: #b, #a." in text_of(await ask(stage, "pins", label="c"))
 

@@ -346,6 +346,13 @@ async def test_a_row_is_read_from_the_channel_or_from_a_thread_of_it(workshop: W
     assert await read_row(in_its_thread, in_channel) == "in the channel"
 
 
+async def test_a_row_of_a_forum_is_read_from_its_post(workshop: Workshop) -> None:
+    forum = workshop.guild.create_forum_channel("help")
+    post = await workshop.post(forum.id, "a question", "how?")
+    assert await read_row(await open_for_ada(workshop, forum.id), post) == "how?"
+    assert await read_row(await open_for_ada(workshop, post), post) == "how?"
+
+
 async def test_a_row_that_cannot_be_read_is_not_gone(workshop: Workshop) -> None:
     (sequence,) = workshop.write(workshop.general.id, "here")
     desk = await open_for_ada(workshop, workshop.general.id)
@@ -357,6 +364,7 @@ async def test_a_row_that_cannot_be_read_is_not_gone(workshop: Workshop) -> None
 async def test_a_row_that_could_stand_in_too_many_threads_is_not_looked_for_and_not_gone(workshop: Workshop) -> None:
     (first,) = workshop.write(workshop.general.id, "first")
     threads = [await workshop.thread(f"t{n}") for n in range(6)]
+    (later,) = workshop.write(workshop.general.id, "later")
     for thread in threads:
         workshop.env.backend.create_message(thread, workshop.ada.id, "x")
     await workshop.settle()
@@ -364,9 +372,10 @@ async def test_a_row_that_could_stand_in_too_many_threads_is_not_looked_for_and_
     workshop.requests()
 
     assert await read_row(desk, first) == "first"
+    assert await read_row(desk, later) == "later"
     with pytest.raises(Unavailable):
-        await read_row(desk, threads[-1] + 1)
-    assert len(workshop.requests("/messages/")) == 1
+        await read_row(desk, later + 1)
+    assert len(workshop.requests("/messages/")) == 3
 
 
 async def test_a_link_into_this_place_or_a_thread_is_an_address(workshop: Workshop) -> None:

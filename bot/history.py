@@ -31,7 +31,8 @@ import discord
 import recall
 
 from .errors import Unavailable
-from .pages import MESSAGE_PAGE_SIZE, SNOWFLAKE_BOUND, Pages
+from .links import SNOWFLAKE_BOUND
+from .pages import MESSAGE_PAGE_SIZE, Pages
 from .queries import LeftOut
 from .threads import ThreadList, ThreadReach
 

@@ -24,13 +24,13 @@ import recall
 from .access import Readable, known_right
 from .errors import Unavailable
 from .failures import wrapped_errors
+from .links import SNOWFLAKE_BOUND
 from .mirror import LIVE, Mirror, MirrorDown, Place
 from .rows import Identity, row_of
 
 HISTORY_CONCURRENT_READS: Final = 4  # requests for messages under way at once, for each guild (a guess)
 MESSAGE_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
 REFUSED_SECONDS: Final = 60.0
-SNOWFLAKE_BOUND: Final = LIVE  # exclusive; no message has a larger id before 2084, and Discord takes none
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import recall
 from .access import Readable
 from .errors import Unavailable
 from .failures import wrapped_errors
-from .pages import SNOWFLAKE_BOUND
+from .links import SNOWFLAKE_BOUND
 from .rows import Identity, row_of
 
 UNKNOWN_MESSAGE: Final = 10008  # Discord's code

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 import discord
 
 from .failures import wrapped_errors
-from .pages import SNOWFLAKE_BOUND
+from .links import SNOWFLAKE_BOUND
 
 LISTING_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
 

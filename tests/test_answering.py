@@ -10,13 +10,13 @@ import simcord
 from recall_bot import paging
 from recall_bot.answering import PROGRESS_SECONDS
 from recall_bot.commands import pins, search
-from recall_bot.desks import Desks
 from recall_bot.errors import UNEXPECTED, Unavailable
 from recall_bot.services import Services
 
 import recall
 from tests.asking import answer_of, ask, buttons, configured, history, quoted, sent_by_bot, text_of
 from tests.stage import Stage, set_stage
+from tests.workshop import desks_of
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ class Clock:
 def slowed(stage: Stage, clock: Clock) -> Services:
     """Return services for which each look at the clock takes time."""
     services = stage.cog.services
-    desks = Desks(stage.bot, stage.config, services.recent, clock=clock)
+    desks = desks_of(stage.env, services.recent, stage.config, clock=clock)
     start = services.now()
     return dataclasses.replace(services, desks=desks, now=lambda: start + timedelta(seconds=clock.now))
 

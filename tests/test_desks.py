@@ -6,14 +6,14 @@ import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config, IdentityConfig, Snowflake
-from recall_bot.desks import ACCESS_FRESH_SECONDS, Desks, PublicElsewhere
+from recall_bot.desks import ACCESS_FRESH_SECONDS, PublicElsewhere
 from recall_bot.errors import PlaceNotFound, Refusal, Unavailable
 from recall_bot.history import Progress
 from recall_bot.queries import LeftOut, OpenDesk
 
 import recall
 from tests.simcord_shims import archive
-from tests.workshop import Workshop, open_workshop
+from tests.workshop import Workshop, desks_of, open_workshop
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ async def test_our_own_words_are_no_rows_also_under_a_former_id(workshop: Worksh
     workshop.write(workshop.general.id, "ada's", "ben's")
     workshop.env.backend.create_message(workshop.general.id, workshop.env.backend.bot_user.id, "ours", broadcast=False)
     former = IdentityConfig(former_ids=frozenset({Snowflake(workshop.ada.id)}))
-    desks = Desks(workshop.env.bot, msgspec.structs.replace(Config(), identity=former), workshop.recent)
+    desks = desks_of(workshop.env, workshop.recent, msgspec.structs.replace(Config(), identity=former))
     workshop.write(workshop.general.id, "ben's", who=workshop.ben)
     place, asker = await workshop.place(workshop.general.id), await workshop.asker(workshop.ben)
 
@@ -136,7 +136,7 @@ async def test_a_walk_ends_when_its_seconds_are_over_and_tells_its_progress(work
         now += 10
         seen.append(progress)
 
-    desks = Desks(workshop.env.bot, Config(), workshop.recent, clock=lambda: now)
+    desks = desks_of(workshop.env, workshop.recent, clock=lambda: now)
     asker = await workshop.asker(workshop.ada)
     desk = await desks.open(asker.here, asker, seconds=15, on_progress=on_progress)
     walk = await recall.walk_log(desk.log, scan=2048)
@@ -306,7 +306,7 @@ async def test_rights_that_cannot_be_asked_are_an_error_and_not_an_empty_answer(
 
 async def test_rights_are_asked_once_for_an_answer_and_again_when_that_is_old(workshop: Workshop) -> None:
     now = 0.0
-    desks = Desks(workshop.env.bot, Config(), workshop.recent, clock=lambda: now)
+    desks = desks_of(workshop.env, workshop.recent, clock=lambda: now)
     (sequence,) = workshop.write(workshop.general.id, "a row")
     asker = await workshop.asker(workshop.ada)
     desk = await desks.open(asker.here, asker)
@@ -346,6 +346,13 @@ async def test_a_row_is_read_from_the_channel_or_from_a_thread_of_it(workshop: W
     assert await read_row(in_its_thread, in_channel) == "in the channel"
 
 
+async def test_a_row_of_a_forum_is_read_from_its_post(workshop: Workshop) -> None:
+    forum = workshop.guild.create_forum_channel("help")
+    post = await workshop.post(forum.id, "a question", "how?")
+    assert await read_row(await open_for_ada(workshop, forum.id), post) == "how?"
+    assert await read_row(await open_for_ada(workshop, post), post) == "how?"
+
+
 async def test_a_row_that_cannot_be_read_is_not_gone(workshop: Workshop) -> None:
     (sequence,) = workshop.write(workshop.general.id, "here")
     desk = await open_for_ada(workshop, workshop.general.id)
@@ -357,6 +364,7 @@ async def test_a_row_that_cannot_be_read_is_not_gone(workshop: Workshop) -> None
 async def test_a_row_that_could_stand_in_too_many_threads_is_not_looked_for_and_not_gone(workshop: Workshop) -> None:
     (first,) = workshop.write(workshop.general.id, "first")
     threads = [await workshop.thread(f"t{n}") for n in range(6)]
+    (later,) = workshop.write(workshop.general.id, "later")
     for thread in threads:
         workshop.env.backend.create_message(thread, workshop.ada.id, "x")
     await workshop.settle()
@@ -364,9 +372,10 @@ async def test_a_row_that_could_stand_in_too_many_threads_is_not_looked_for_and_
     workshop.requests()
 
     assert await read_row(desk, first) == "first"
+    assert await read_row(desk, later) == "later"
     with pytest.raises(Unavailable):
-        await read_row(desk, threads[-1] + 1)
-    assert len(workshop.requests("/messages/")) == 1
+        await read_row(desk, later + 1)
+    assert len(workshop.requests("/messages/")) == 3
 
 
 async def test_a_link_into_this_place_or_a_thread_is_an_address(workshop: Workshop) -> None:

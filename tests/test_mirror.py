@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import recall
 from recall_bot.mirror import (
     LIVE,
     Created,
@@ -29,6 +27,8 @@ from recall_bot.mirror import (
 from recall_bot.mirror.database import MIRROR_RETRY_SECONDS
 from recall_bot.mirror.spans import below, cut, join
 from recall_bot.mirror.upkeep import drop_guild, drop_place, erase_author, keep_from, seen_markers, stored, trim
+
+import recall
 
 ROOM = Place(1, 9, 1)
 THREAD = Place(2, 9, 1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import simcord
@@ -48,7 +49,9 @@ async def test_a_label_narrows_the_board_and_an_unknown_one_is_answered_with_the
     first, second = history(stage, ["one", "two"])
     await stage.ada.send(stage.channel, f"!pin ^{first} #a\n!pin ^{second} #b")
 
-    assert quoted(await ask(stage, "pins", label="#a")) == ["one"]
+    narrowed = await ask(stage, "pins", label="#a")
+    assert quoted(narrowed) == ["one"]
+    assert text_of(narrowed).startswith("\nPins: #general #a\n")
     assert quoted(await ask(stage, "pins", label="b")) == ["two"]
     assert "On the board: #b, #a." in text_of(await ask(stage, "pins", label="c"))
 
@@ -235,3 +238,36 @@ async def test_a4_a_public_answer_that_quotes_an_unpin_unpins_nothing(stage: Sta
     await ask(stage, "pins", public=True)
 
     assert quoted(await ask(stage, "pins")) == ["the target"]
+
+
+async def test_what_people_wrote_is_nothing_but_text_in_a_client_of_another_make(stage: Stage) -> None:
+    nasty = "# **a** _b_ ~~c~~ `d` [e](https://e.e) https://f.f <t:1:R> <:g:1> 1. - ||h|| > i &amp; ```j```"
+    targets = history(stage, [nasty, f"> {nasty}", "||a||" + nasty])
+    for target in targets:
+        await stage.ada.send(stage.channel, f"!pin ^{target} #*b* {nasty}")
+    await ask(stage, "pins", public=True)
+
+    async with stage.env.preview(stage.channel, viewers=[stage.ada]) as preview:
+        page = await preview.snapshot()
+    messages = [message for message in page["messages"].values() if message["embeds"]]
+
+    [embed] = messages[0]["embeds"]
+    kinds, links = _tokens(embed["description_tokens"])
+    assert kinds == {
+        *("paragraph", "blockquote", "inline", "text", "break", "strong_open", "strong_close"),
+        *("link_open", "link_close", "spoiler_open", "spoiler_close", "timestamp"),
+    }
+    assert {link.rpartition("/")[2] for link in links} == {str(target) for target in targets}
+    assert len(links) == 3
+
+
+def _tokens(tokens: list[dict[str, Any]]) -> tuple[set[str], list[str]]:
+    kinds: set[str] = set()
+    links: list[str] = []
+    for token in tokens:
+        kinds.add(token["type"])
+        links += [token["href"]] if token["type"] == "link_open" else []
+        inner_kinds, inner_links = _tokens(token.get("children", []))
+        kinds |= inner_kinds
+        links += inner_links
+    return kinds, links

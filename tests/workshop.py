@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,6 +15,8 @@ from recall_bot.access import Asker, Place, is_place
 from recall_bot.config import Config
 from recall_bot.desks import Desks
 from recall_bot.recent import Recent
+from recall_bot.threads import ThreadLists
+from recall_bot.wiring import make_reads
 from simcord.actors import MemberActor
 from simcord.backend.models import Overwrite
 from simcord.backend.serializers import channel_payload
@@ -100,6 +103,12 @@ class Workshop:
         return [line for line in made if part in line]
 
 
+def desks_of(env: simcord.Env, recent: Recent, config: Config | None = None, **options: Any) -> Desks:
+    """Return desks that read from Discord alone."""
+    reads = make_reads(env.bot, config or Config(), None, clock=time.monotonic)
+    return Desks(reads, ThreadLists(), recent, **options)
+
+
 async def open_workshop(env: simcord.Env) -> Workshop:
     guild = env.create_guild("Workshop")
     moderators = guild.create_role("mods", permissions=discord.Permissions(manage_threads=True, manage_messages=True))
@@ -109,6 +118,6 @@ async def open_workshop(env: simcord.Env) -> Workshop:
     ada = guild.add_member(env.create_user("ada"))
     ben = guild.add_member(env.create_user("ben"), roles=[moderators])
     recent = Recent()
-    workshop = Workshop(env, guild, general, mods, moderators, ada, ben, Desks(env.bot, Config(), recent), recent)
+    workshop = Workshop(env, guild, general, mods, moderators, ada, ben, desks_of(env, recent), recent)
     await workshop.settle()
     return workshop

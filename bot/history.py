@@ -234,8 +234,11 @@ class HistoryLog:
     async def _in_time(self, request: Coroutine[Any, Any, _T]) -> _T:
         """Await a request until the deadline. Raises `recall.WalkStopped` there."""
         left = None if self._deadline is None else self._deadline - self._clock()
+        if left is not None and left <= 0:
+            request.close()
+            raise recall.WalkStopped(STOPPED_AT_DEADLINE)
         try:
-            async with asyncio.timeout(None if left is None else max(left, 0)):
+            async with asyncio.timeout(left):
                 return await request
         except TimeoutError:
             raise recall.WalkStopped(STOPPED_AT_DEADLINE) from None

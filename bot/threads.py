@@ -38,13 +38,18 @@ class ThreadList:
     def __init__(self, parent: Parent) -> None:
         self._parent = parent
         self._archived: dict[int, discord.Thread] = {}
+        self.stale = False  # whether active threads may have newer messages than the client was told of
         self._oldest_listed: discord.Thread | None = None
         self.complete_above = SNOWFLAKE_BOUND
 
     def reaches(self) -> list[ThreadReach]:
         """Return the threads known now, each with how far up its messages can reach."""
         known = {**self._archived, **{thread.id: thread for thread in self._parent.threads}}
-        return [ThreadReach(thread, _bound(thread)) for thread in known.values() if not thread.is_private()]
+        return [
+            ThreadReach(thread, SNOWFLAKE_BOUND if self.stale and not thread.archived else _bound(thread))
+            for thread in known.values()
+            if not thread.is_private()
+        ]
 
     def note(self, thread: discord.Thread) -> None:
         """Take in a thread that was just archived: the cache forgets it, and the listing came before."""
@@ -86,10 +91,21 @@ class ThreadLists:
 
     def __init__(self) -> None:
         self._lists: dict[int, ThreadList] = {}
+        self._stale = False
 
     def of(self, parent: Parent) -> ThreadList:
         """Return the list of a desk."""
-        return self._lists.setdefault(parent.id, ThreadList(parent))
+        known = self._lists.setdefault(parent.id, ThreadList(parent))
+        known.stale = self._stale
+        return known
+
+    def silent(self) -> None:
+        """Take in that the gateway is interrupted: how far threads reach is not told any more."""
+        self._stale = True
+
+    def whole(self) -> None:
+        """Take in that a gateway session is whole: what is known of threads is right again."""
+        self._stale = False
 
     def archived(self, thread: discord.Thread) -> None:
         """Take in that a thread was archived."""

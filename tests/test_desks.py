@@ -9,7 +9,7 @@ from recall_bot.config import Config, IdentityConfig, Snowflake
 from recall_bot.desks import ACCESS_FRESH_SECONDS, PublicElsewhere
 from recall_bot.errors import PlaceNotFound, Refusal, Unavailable
 from recall_bot.history import Progress
-from recall_bot.queries import LeftOut, OpenDesk
+from recall_bot.queries import OpenDesk
 
 import recall
 from tests.simcord_shims import archive
@@ -45,13 +45,23 @@ async def refused(workshop: Workshop, place_id: int, here: int | None = None) ->
 # what is read
 
 
-async def test_a_channel_is_read_and_says_that_its_threads_were_not(workshop: Workshop) -> None:
+async def test_a_channel_is_read_with_its_public_threads(workshop: Workshop) -> None:
     _one, two = workshop.write(workshop.general.id, "one", "two")
-    workshop.write(await workshop.thread("limiter", message_id=two), "inside")
+    thread = await workshop.thread("limiter", message_id=two)
+    await workshop.post_in(thread, "inside")
+    await workshop.post_in(workshop.general.id, "three")
     desk = await open_for_ada(workshop, workshop.general.id)
 
-    assert await contents(desk) == ["", "two", "one"]  # the newest says that a thread was made
-    assert desk.left_out == (LeftOut(str(workshop.general.id), "threads", "not read"),)
+    walk = await recall.walk_log(desk.log, scan=10)
+    assert [(row.content, row.parent) for row in walk.rows] == [
+        ("three", None),
+        ("inside", thread),
+        ("", None),  # says that a thread was made
+        ("two", None),
+        ("one", None),
+    ]
+    assert walk.coverage.beginning
+    assert list(desk.left_out) == []
     assert desk.conversation == recall.Conversation(str(workshop.general.id), "general")
 
 
@@ -63,7 +73,7 @@ async def test_a_thread_is_read_with_the_message_it_was_started_from(workshop: W
 
     assert thread == starter > before
     assert await contents(desk) == ["two", "one", "starter"]
-    assert desk.left_out == ()
+    assert list(desk.left_out) == []
 
 
 async def test_a_thread_of_no_message_is_read_to_its_beginning(workshop: Workshop) -> None:
@@ -98,11 +108,16 @@ async def test_a_private_thread_is_a_desk_of_its_own(workshop: Workshop) -> None
 async def test_a_forum_has_threads_only_and_a_post_has_its_starter(workshop: Workshop) -> None:
     forum = workshop.guild.create_forum_channel("help")
     post = await workshop.post(forum.id, "a question", "how?")
-    workshop.write(post, "like this")
+    await workshop.post_in(post, "like this")
 
     desk = await open_for_ada(workshop, forum.id)
-    assert await contents(desk) == []
-    assert desk.left_out == (LeftOut(str(forum.id), "threads", "not read"),)
+    walk = await recall.walk_log(desk.log, scan=10)
+    assert [(row.sequence == post, row.content, row.parent) for row in walk.rows] == [
+        (False, "like this", post),
+        (True, "how?", None),
+    ]
+    assert {row.chat_id for row in walk.rows} == {str(forum.id)}
+    assert list(desk.left_out) == []
     assert await contents(await open_for_ada(workshop, post)) == ["like this", "how?"]
 
 
@@ -112,7 +127,7 @@ async def test_voice_chat_is_read_and_has_no_threads(workshop: Workshop) -> None
     desk = await open_for_ada(workshop, voice.id)
 
     assert await contents(desk) == ["hello"]
-    assert desk.left_out == ()
+    assert list(desk.left_out) == []
 
 
 async def test_our_own_words_are_no_rows_also_under_a_former_id(workshop: Workshop) -> None:

@@ -64,6 +64,13 @@ class Workshop:
         create = self.env.backend.create_message
         return [create(place_id, author, text, broadcast=False, **more).id for text in texts]
 
+    async def post_in(self, place_id: int, *texts: str, who: MemberActor | None = None) -> list[int]:
+        """Put messages into a place as Discord does, so that the bot is told; returns their ids."""
+        author = (who or self.ada).id
+        ids = [self.env.backend.create_message(place_id, author, text).id for text in texts]
+        await self.settle()
+        return ids
+
     async def settle(self) -> None:
         await self.env.settle(timeout=30, idle=0.0005)
 

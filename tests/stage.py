@@ -106,7 +106,8 @@ def make_bot(env: simcord.Env, config: Config) -> RecallBot:
 @asynccontextmanager
 async def open_world() -> AsyncIterator[simcord.Env]:
     """Open an empty world that holds a bot without features; at its end, errors that the bot swallowed are raised."""
-    env = simcord.Env(discord.Client(intents=discord.Intents(guilds=True)))
+    intents = discord.Intents(guilds=True, guild_messages=True, message_content=True)
+    env = simcord.Env(discord.Client(intents=intents))
     await env.start()
     try:
         yield env

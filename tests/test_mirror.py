@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import stat
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -328,7 +328,7 @@ def ids(spans: list[Span]) -> set[int]:
 def test_joined_spans_cover_the_same_ids_and_part_nothing(spans: list[Span]) -> None:
     joined = join(spans)
     assert ids(joined) == ids(spans)
-    assert all(left.high < right.low for left, right in zip(joined, joined[1:], strict=False))
+    assert all(left.high < right.low for left, right in pairwise(joined))
 
 
 @given(SPANS, st.integers(0, 30), st.integers(0, 30))
@@ -437,4 +437,4 @@ def test_the_example_file_of_another_process_is_readable_while_it_is_written(tmp
         await world.mirror.close()
 
     asyncio.run(both())
-    assert os.listdir(tmp_path) == ["m.sqlite"]
+    assert [path.name for path in tmp_path.iterdir()] == ["m.sqlite"]

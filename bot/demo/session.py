@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 import webbrowser
-from collections.abc import Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 AFTER_ROOM = timedelta(minutes=5)  # between the newest message and the moment the demo opens in
 NOTICE_SETTLE_SECONDS = 1  # the page waits for what follows from a message, so a second shows the notice with it
 NOTICE_COOLDOWN_SECONDS = 10  # trying it twice is what a demo is for
-SEARCH_COOLDOWN_SECONDS = 1
 
 TRY_ROOM = """\
   /pins                                     the board, newest pin first
@@ -66,13 +65,8 @@ async def serve(exports: Sequence[Path], *, open_browser: bool, port: int | None
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("discord.client").setLevel(logging.ERROR)  # it warns of voice, which nobody here speaks
     room = read_exports(exports) if exports else read_room()
-    clock = LiveClock(room.ends_at + AFTER_ROOM)
-    bot = RecallBot(demo_config(room), cog={"now": clock.now}, shard_count=1)
     try:
-        async with (
-            simulated(room, bot, clock=clock) as env,
-            env.preview(channel_of(env, room), viewers=viewers_of(env, room), layout="channel", port=port) as preview,
-        ):
+        async with open_demo(room, port=port) as (_, preview):
             say(welcome(room, preview.url, own_room=not exports))
             if open_browser and has_display():
                 await asyncio.to_thread(webbrowser.open, preview.url)
@@ -81,12 +75,23 @@ async def serve(exports: Sequence[Path], *, open_browser: bool, port: int | None
         raise DemoError(_explained(error, port)) from error
 
 
+@asynccontextmanager
+async def open_demo(room: Room, *, port: int | None = None) -> AsyncIterator[tuple[simcord.Env, simcord.Preview]]:
+    """Run the real bot in a room, and serve a page of the place that it shows."""
+    clock = LiveClock(room.ends_at + AFTER_ROOM)
+    bot = RecallBot(demo_config(room), cog={"now": clock.now}, shard_count=1)
+    async with simulated(room, bot, clock=clock) as env:
+        viewers = viewers_of(env, room)
+        async with env.preview(channel_of(env, room), viewers=viewers, layout="channel", port=port) as preview:
+            yield env, preview
+
+
 def demo_config(room: Room) -> Config:
     """Return the configuration for a room: the defaults, switched on everywhere, and quick enough to watch."""
     return Config(
         channels=ChannelsConfig(enabled=frozenset(Snowflake(place.id) for place in room.places)),
         notices=NoticesConfig(settle_seconds=NOTICE_SETTLE_SECONDS, cooldown_seconds=NOTICE_COOLDOWN_SECONDS),
-        search=SearchConfig(cooldown_seconds=SEARCH_COOLDOWN_SECONDS),
+        search=SearchConfig(cooldown_seconds=0),
     )
 
 

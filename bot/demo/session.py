@@ -97,13 +97,20 @@ def demo_config(room: Room) -> Config:
 
 def welcome(room: Room, url: str, *, own_room: bool) -> str:
     """Return what is said at the start: what is shown, where, and what to try."""
-    messages = sum(len(place.posts) for place in room.places)
-    places = f"{len(room.places)} places" if len(room.places) > 1 else "one place"
-    lines = [f"#{room.shown.name} of {room.guild_name}: {messages:,} messages in {places}, simulated on this machine."]
+    threads = sum(place.parent_id is not None for place in room.places)
+    parts = [_counted(len(list(room.posts)), "message"), _counted(len(room.places) - threads, "channel")]
+    if threads:
+        parts.append(_counted(threads, "thread"))
+    messages, *places = parts
+    lines = [f"#{room.shown.name} of {room.guild_name}, simulated here: {messages} in {' and '.join(places)}."]
     lines += (f"Note: {note}." for note in room.notes)
     lines += ["", f"  {url}", "", "Try in the page:", (TRY_ROOM if own_room else TRY_EXPORT) + TRY_LINES]
     lines.append("The address is the key to this session. Ctrl-C ends it.")
     return "\n".join(lines)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def say(text: str) -> None:

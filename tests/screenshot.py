@@ -14,7 +14,7 @@ from PIL import Image
 from tests.demo_page import open_browser, open_page, running_demo
 
 PICTURE = Path(__file__).parent.parent / "docs" / "demo.png"
-WIDTH, HEIGHT = 1080, 940
+WIDTH, HEIGHT = 1080, 1190
 COLOURS = 128
 REST_MS = 1_000  # until the page has its new width
 
@@ -24,6 +24,7 @@ async def take() -> bytes:
     with running_demo() as address:
         async with open_browser() as browser, open_page(browser, address, width=WIDTH, height=HEIGHT) as page:
             await page.say("!pin #idea for April", to=page.message("The heron is in scope!"))
+            await page.run("pins", label="idea")
             await page.run("search", query="cable gland")
             await page.page.get_by_role("button", name="Messages", exact=True).click()
             await page.page.wait_for_timeout(REST_MS)

@@ -14,6 +14,7 @@ import discord
 
 import recall
 
+from ..links import seconds_of
 from .inert import fitted, inert, width
 
 TITLE_WIDTH = 256
@@ -28,9 +29,6 @@ FAR_HEADING = "How far this looked"
 ACCENT = 0x4F6D8F
 
 Block = TypeVar("Block")
-
-_EPOCH_MS = 1_420_070_400_000  # 2015-01-01T00:00Z, where Discord's ids begin to count
-_ID_SHIFT = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +82,7 @@ def clipped(text: str, limit: int) -> str:
 
 def when(sequence: int) -> str:
     """Return the instant of a message as markup that each client shows in its own time zone and language."""
-    return f"<t:{instant_of(sequence)}:f>"
-
-
-def instant_of(sequence: int) -> int:
-    """Return when a message was sent, in seconds since 1970."""
-    return ((sequence >> _ID_SHIFT) + _EPOCH_MS) // 1000
+    return f"<t:{seconds_of(sequence)}:f>"
 
 
 def named(author: recall.Author) -> str:

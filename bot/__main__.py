@@ -7,7 +7,9 @@ work is one line on standard error.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +19,7 @@ import typer
 import recall
 
 from .errors import Refusal, sentence_of
-from .terminal.output import Exit, drop_output, fail
+from .terminal.output import fail
 from .terminal.overrun import overrun
 from .terminal.pins import pins
 from .terminal.search import search
@@ -89,16 +91,15 @@ def demo(
 
 def main() -> None:
     """Run the command line and end the process with its status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends at once; `run` and `demo` take it as a wish to stop
     try:
         app(prog_name="recall-bot")
     except (Refusal, recall.RecallError) as error:
         fail(sentence_of(error))
-    except BrokenPipeError:
-        drop_output()
-        raise SystemExit(Exit.FOUND) from None
-    except KeyboardInterrupt:
-        raise SystemExit(Exit.FAILED) from None
+    finally:
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
@@ -81,7 +82,7 @@ def _read_part(path: Path, book: NameBook, own_ids: frozenset[str], problems: li
     _name_places(document, place, book)
     if any(map(mentions_roles, found.waiting)):
         book.roles.update(role_names(reading.data))
-    return Part(path, found, _instant(document.exported_at), _from_start(reading))
+    return Part(path, found, instant_of(document.exported_at), _from_start(reading))
 
 
 def _name_places(document: Document, place: Place, book: NameBook) -> None:
@@ -91,7 +92,8 @@ def _name_places(document: Document, place: Place, book: NameBook) -> None:
         book.channels.setdefault(int(place.desk_id), document.channel.category)
 
 
-def _instant(written: str | None) -> datetime | None:
+def instant_of(written: str | None) -> datetime | None:
+    """Return the instant that a file writes; null where it writes none."""
     try:
         instant = datetime.fromisoformat(written or "")
     except ValueError:
@@ -120,7 +122,7 @@ def _joined(parts: list[Part], book: NameBook, own_ids: frozenset[str], problems
         rows += (row for row in late if row is not None)
         found.rows, found.waiting = [], []
     rows.sort(key=attrgetter("sequence"))
-    if any(row.sequence == after.sequence for row, after in zip(rows, rows[1:])):
+    if any(row.sequence == after.sequence for row, after in pairwise(rows)):
         rows = list({row.sequence: row for row in rows}.values())  # the last of each wins, in the place of the first
     rows.reverse()
     return Exports.of(parts, tuple(rows), problems)

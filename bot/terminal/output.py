@@ -41,15 +41,16 @@ class Exit(IntEnum):
 
 
 class Output(Console):
-    """Print whole lines: no wrapping, no markup, no emoji codes; a reader who has gone is an error of the pipe."""
+    """Print whole lines: no wrapping, no markup, no emoji codes."""
 
-    def line(self, *parts: str | tuple[str, str]) -> None:
+    def row(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of parts, each a text or a text with its style."""
         self.print(Text.assemble(*parts), soft_wrap=True, highlight=False)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to `main`, which knows the exit status."""
-        raise BrokenPipeError
+        """End well: whoever read this has read enough."""
+        drop_output()
+        raise SystemExit(Exit.FOUND)
 
 
 def standard_output() -> Output:
@@ -64,7 +65,7 @@ def standard_error() -> Output:
 
 def say(sentence: str) -> None:
     """Print one line to standard error, as this program."""
-    standard_error().line(f"recall-bot: {neutral(sentence)}")
+    standard_error().row(f"recall-bot: {neutral(sentence)}")
 
 
 def fail(sentence: str) -> NoReturn:
@@ -74,10 +75,18 @@ def fail(sentence: str) -> NoReturn:
 
 
 def print_json(wire: dict[str, Any]) -> None:
-    """Print one JSON object, indented, in UTF-8 whatever the terminal's encoding."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n")
-    sys.stdout.buffer.flush()
+    """Print one JSON object, indented."""
+    print_text(msgspec.json.format(msgspec.json.encode(wire), indent=2).decode() + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is, in UTF-8 whatever the terminal's encoding."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        standard_output().on_broken_pipe()
 
 
 def instant(sequence: int) -> str:

@@ -36,12 +36,12 @@ def overrun(
     else:
         out = standard_output()
         for each in answer.overruns:
-            out.line(
+            out.row(
                 (f"{each.over:,} over", "bold"),
                 f" · {each.characters:,} characters · {name(each.author)} · ",
                 (f"{instant(each.sequence)} · {each.sequence}", "dim"),
             )
         if not answer.overruns:
-            out.line(f"No message runs over {message_chars:,} characters.")
-        out.line((coverage_line(answer.coverage), "dim"))
+            out.row(f"No message runs over {message_chars:,} characters.")
+        out.row((coverage_line(answer.coverage), "dim"))
     raise typer.Exit(Exit.FOUND if answer.overruns else Exit.NOTHING)

@@ -15,7 +15,7 @@ from ..rendering.cards import Links
 from ..rendering.inert import neutral
 from ..rendering.pins import PinsView, event_words
 from .options import In, Json, Paths, Scan, SelfIds, Show, one_place, read_files
-from .output import Exit, coverage_line, instant, name, print_json, standard_output
+from .output import Exit, coverage_line, instant, name, print_json, print_text, standard_output
 
 
 def pins(
@@ -39,7 +39,7 @@ def pins(
         shown = [recall.to_wire(event, string_ids=True) for event in events]
         print_json({"history": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif as_json:
-        print(board_json(answer).decode(), end="")  # noqa: T201 - the answer
+        print_text(board_json(answer).decode())
     elif show == "export":
         _print_markdown(desk, answer, wanted)
     elif show == "history":
@@ -54,20 +54,20 @@ def _print_board(answer: queries.PinsAnswer) -> None:
     for pin in answer.pins:
         mark = "" if pin.sequence in answer.working else " · older"
         label = "" if pin.label is None else f"#{neutral(pin.label)} · "
-        out.line(
+        out.row(
             (label, "bold cyan"),
             f"pinned by {name(pin.pinned_by)} · ",
             (f"{instant(pin.pinned_at)} · {pin.sequence}{mark}", "dim"),
         )
         if pin.note is not None:
-            out.line("  — ", neutral(pin.note))
+            out.row("  — ", neutral(pin.note))
         if pin.sequence in answer.gone:
-            out.line(("  (the pinned message is gone)", "dim"))
+            out.row(("  (the pinned message is gone)", "dim"))
         elif pin.excerpt is not None:
-            out.line("  > ", neutral(pin.excerpt))
+            out.row("  > ", neutral(pin.excerpt))
     if not answer.pins:
-        out.line("Nothing is pinned.")
-    out.line((coverage_line(answer.coverage), "dim"))
+        out.row("Nothing is pinned.")
+    out.row((coverage_line(answer.coverage), "dim"))
 
 
 def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) -> None:
@@ -76,21 +76,21 @@ def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) ->
         directive = event.directive
         label = "" if directive.label is None else f" #{neutral(directive.label)}"
         note = "" if directive.note is None else f" — {neutral(directive.note)}"
-        out.line(
+        out.row(
             (f"{instant(directive.sequence)} · ", "dim"),
             (name(directive.author), "bold"),
             f" {event_words(event)} {directive.target}{label}{note}",
         )
     if not events:
-        out.line("No pin and no unpin.")
-    out.line((coverage_line(answer.coverage), "dim"))
+        out.row("No pin and no unpin.")
+    out.row((coverage_line(answer.coverage), "dim"))
 
 
 def _print_markdown(desk: queries.OpenDesk, answer: queries.PinsAnswer, label: str | None) -> None:
     place = "" if desk.conversation is None else f"#{desk.conversation.desk_name}"
     view = PinsView(place, Links(0, 0), label)
     found = {pin.sequence: (_where(answer, pin.sequence), answer.rows.get(pin.sequence)) for pin in answer.pins}
-    print(board_markdown(answer, view, found), end="")  # noqa: T201 - the answer
+    print_text(board_markdown(answer, view, found))
 
 
 def _where(answer: queries.PinsAnswer, sequence: int) -> queries.WhereIs:

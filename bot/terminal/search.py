@@ -56,7 +56,7 @@ def search(
         print_json({"hits": hits, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     else:
         say_assumed(upper, lower)
-        names = {place_id: place_name for place_id, place_name in exports.places()}
+        names = dict(exports.places())
         _print(answer, request, names)
     raise typer.Exit(Exit.FOUND if answer.hits else Exit.NOTHING)
 
@@ -71,8 +71,8 @@ def _print(answer: queries.SearchAnswer, request: queries.SearchRequest, names: 
     for hit in answer.hits:
         place = names.get(str(hit.parent)) or names.get(hit.chat_id or "") or hit.chat_id or ""
         head = f"#{neutral(place)} · {instant(hit.sequence)} · {hit.sequence}"
-        out.line((name(hit.author), "bold"), (f" · {head}", "dim"))
-        out.line("  ", neutral(hit.excerpt))
+        out.row((name(hit.author), "bold"), (f" · {head}", "dim"))
+        out.row("  ", neutral(hit.excerpt))
     if isinstance(answer.pattern, recall.RegexPattern):
         say("/…/ is a regular expression, in which case counts; in quotes the same text is searched for as it stands")
     if answer.loosened:
@@ -80,5 +80,5 @@ def _print(answer: queries.SearchAnswer, request: queries.SearchRequest, names: 
     if answer.more:
         say(f"there are more hits than {request.limit}: --limit shows them")
     if not answer.hits:
-        out.line("Nothing found.")
-    out.line((coverage_line(answer.coverage, before=request.before), "dim"))
+        out.row("Nothing found.")
+    out.row((coverage_line(answer.coverage, before=request.before), "dim"))

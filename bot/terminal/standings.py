@@ -77,18 +77,18 @@ def _print(answer: queries.StandingsAnswer) -> None:
     carried = _carried(answer.consensus)
     for standing in answer.standings:
         state = " · carried" if standing.topic in carried else ""
-        out.line((f"#{neutral(standing.topic)}", "bold cyan"), (f" · weight {standing.support}{state}", "dim"))
+        out.row((f"#{neutral(standing.topic)}", "bold cyan"), (f" · weight {standing.support}{state}", "dim"))
         for word, ids in (
             ("supported by", standing.supporters),
             ("silenced", standing.silenced),
             ("refuted by", standing.refuted_by),
         ):
             if ids:
-                out.line(f"  {word} {_names(ids, answer)}")
+                out.row(f"  {word} {_names(ids, answer)}")
     if not answer.standings:
-        out.line("No topic is on the floor.")
-    out.line(_state(answer.consensus))
-    out.line((coverage_line(answer.coverage), "dim"))
+        out.row("No topic is on the floor.")
+    out.row(_state(answer.consensus))
+    out.row((coverage_line(answer.coverage), "dim"))
 
 
 def _names(ids: Iterable[str], answer: queries.StandingsAnswer) -> str:

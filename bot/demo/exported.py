@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from ..exports.files import find_files
-from ..exports.library import BROKEN_OFF, _instant
+from ..exports.library import BROKEN_OFF, instant_of
 from ..exports.places import place_of, snowflake
 from ..exports.reading import Reading, read_file
 from ..exports.records import Attachment, ForwardedMessage, Message, User
@@ -56,7 +56,7 @@ def read_exports(paths: Sequence[Path]) -> Room:
 
 def _written_at(reading: Reading) -> datetime:
     """Return when a file was written, of which the later counts where two hold the same message."""
-    return _instant(reading.document.exported_at) or datetime.min.replace(tzinfo=UTC)
+    return instant_of(reading.document.exported_at) or datetime.min.replace(tzinfo=UTC)
 
 
 class _Gatherer:

@@ -85,7 +85,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/places.py",
         "bot/readiness.py",
         "bot/registration.py",
-        "bot/rendering/cards.py",
+        "bot/rendering/embeds.py",
         "bot/rows.py",
         "bot/wiring.py",
     ),
@@ -99,6 +99,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/queries/*.py",
         "bot/questions.py",
         "bot/rendering/board_files.py",
+        "bot/terminal/output.py",
         "recall/records.py",
     ),
     "regex": (

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import discord
-
 import recall
 
 from ..links import seconds_of
@@ -25,8 +23,6 @@ CARD_WIDTH = 6000
 
 NAME_CHARS = 40  # of an author; Discord allows 32, and 80 for a webhook
 PLACE_CHARS = 60
-FAR_HEADING = "How far this looked"
-ACCENT = 0x4F6D8F
 
 Block = TypeVar("Block")
 
@@ -61,18 +57,6 @@ class Links:
         elif row is not None:
             place = str(row.parent) if row.parent is not None else row.chat_id or place
         return f"https://discord.com/channels/{self.guild_id}/{place}/{sequence}"
-
-
-def card_embed(card: Card, url: str | None = None) -> discord.Embed:
-    """Make the embed of a card; what would break a limit is cut off with `…`, which the renderers avoid."""
-    embed = discord.Embed(
-        title=clipped(card.title, TITLE_WIDTH), description=clipped(card.body, BODY_WIDTH), url=url, colour=ACCENT
-    )
-    if card.far:
-        embed.add_field(name=FAR_HEADING, value=clipped(card.far, NOTE_WIDTH), inline=False)
-    if card.foot:
-        embed.set_footer(text=clipped(card.foot, FOOT_WIDTH))
-    return embed
 
 
 def clipped(text: str, limit: int) -> str:

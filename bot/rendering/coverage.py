@@ -57,8 +57,10 @@ def can_go_on(coverage: AnswerCoverage) -> bool:
 
 
 def looked_at(coverage: AnswerCoverage, before: int | None, instant: Callable[[int], str] = when) -> str:
-    """Name the window: `the newest 100 messages`, or `100 messages before` an instant."""
+    """Name the window: `the newest 100 messages`, `all 100 messages`, or `100 messages before` an instant."""
     if before is None:
+        if coverage.beginning and coverage.rows != 1:
+            return f"all {counted(coverage.rows, 'message')}"
         return f"the newest {counted(coverage.rows, 'message')}" if coverage.rows != 1 else "the newest message"
     return f"{counted(coverage.rows, 'message')} before {instant(before)}"
 
@@ -70,8 +72,7 @@ def _reach(coverage: AnswerCoverage, before: int | None, instant: Callable[[int]
         return "There is no message here to read." if before is None else "There is no older message to read."
     back, window = instant(coverage.oldest), looked_at(coverage, before, instant)
     if coverage.beginning:
-        whole = f"all {counted(coverage.rows, 'message')}" if before is None and coverage.rows != 1 else None
-        return f"I looked at {whole or window}, back to the very first, {back}."
+        return f"I looked at {window}, back to the very first, {back}."
     if coverage.stopped is None:
         return f"I looked at {window}, back to {back}, as far as was asked."
     return f"I looked at {window}, back to {back}{_because(coverage.stopped, '; ')}."

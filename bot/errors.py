@@ -5,6 +5,8 @@
     ├── PlaceNotFound         no such channel, or not for this asker: the same words
     ├── AuthorNotFound        no one author of that name
     └── Busy                  too much at once: wait, and ask again
+        ├── CoolingDown       this member has just asked
+        └── GuildBusy         this guild's questions are all being read
 
 A `Refusal` carries fields and makes its sentence of them. `sentence_of` finds the sentence for whatever a
 query may raise, so that every surface says the same.
@@ -71,10 +73,22 @@ class AuthorNotFound(Refusal):
 class Busy(Refusal):
     """Say that too much is asked at once; `seconds` is a guess at when to ask again."""
 
-    template = "One question at a time, please: ask again in {seconds} s."
+    template = "One question at a time, please: your last one is still being read."
 
     def __init__(self, seconds: int = 1) -> None:
         self.seconds = max(1, seconds)
+
+
+class CoolingDown(Busy):
+    """Say that a member has asked a moment ago."""
+
+    template = "You have just asked a question: ask the next one in {seconds} s."
+
+
+class GuildBusy(Busy):
+    """Say that as many questions as may be are being read for this guild."""
+
+    template = "Several questions are being read here already: ask again in a moment."
 
 
 def sentence_of(error: BaseException) -> str:

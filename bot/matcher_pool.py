@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 class MatcherBusy(Busy):
     """Say that too many expressions wait already: the asker's own, or everybody's."""
 
+    template = "Too many expressions wait to be searched for already: ask again in {seconds} s."
+
 
 class MatcherUnavailable(Refusal):
     """Say that no worker could be started, or that the matcher is closed."""

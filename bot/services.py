@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from .errors import Busy
+from .errors import Busy, CoolingDown, GuildBusy
 
 if TYPE_CHECKING:
     from .config import Config
@@ -39,9 +39,11 @@ class Walks:
         asker = (guild_id, member_id)
         wait = self._last.get(asker, -math.inf) + cooldown_seconds - self._clock()
         if wait > 0:
-            raise Busy(math.ceil(wait))
-        if asker in self._walking or self._guilds.get(guild_id, 0) >= self._guild_walks:
+            raise CoolingDown(math.ceil(wait))
+        if asker in self._walking:
             raise Busy
+        if self._guilds.get(guild_id, 0) >= self._guild_walks:
+            raise GuildBusy
         self._walking.add(asker)
         self._guilds[guild_id] = self._guilds.get(guild_id, 0) + 1
         try:

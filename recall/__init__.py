@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from recall.briefing import *
 from recall.errors import *
+from recall.expressions import *
+from recall.literals import *
 from recall.log import *
 from recall.markers import *
 from recall.masking import *
-from recall.matching import *
 from recall.patterns import *
 from recall.pickers import *
 from recall.pins import *
@@ -17,4 +18,5 @@ from recall.search import *
 from recall.session import *
 from recall.standings import *
 from recall.threads import *
+from recall.tiers import *
 from recall.traces import *

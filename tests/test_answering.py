@@ -183,7 +183,7 @@ async def test_a_member_asks_one_question_after_another_and_not_faster_than_the_
     answer = await ask(stage, "search", query="limiter")
     refused = await ask(stage, "search", query="limiter")
 
-    assert refused.content == "One question at a time, please: ask again in 3 s."
+    assert refused.content == "You have just asked a question: ask the next one in 3 s."
     assert quoted(await ask(stage, "search", query="limiter", who=stage.ben))
     assert quoted(answer_of(await stage.ada.click(answer, label="Next")))
     await env.advance_time(3)
@@ -204,7 +204,7 @@ async def test_while_a_walk_is_under_way_its_member_waits_and_past_the_cap_of_th
         assert ["One question at a time" in told.content for told in pressed.followups] == [True]
         assert (await ask(stage, "pins", who=stage.ben)).embeds
         async with walks.admit(guild, 1):
-            assert "One question at a time" in (await ask(stage, "pins", who=stage.ben)).content
+            assert "Several questions are being read" in (await ask(stage, "pins", who=stage.ben)).content
     assert (await ask(stage, "pins")).embeds
 
 

@@ -33,11 +33,13 @@ def coverage_note(
     before: int | None = None,
     goes_on: str | None = None,
     instant: Callable[[int], str] = when,
+    quote: Callable[[str, int], str] = inert,
 ) -> str:
     """Return the sentences on an answer's reach.
 
     `before`: where the window begins, null for the newest message. `goes_on`: what the button does that reads on,
-    null where there is none. `instant` writes when a message was sent.
+    null where there is none. `instant` writes when a message was sent, `quote` what others
+    have named, at most so many characters of it.
     """
     said = [_reach(coverage, before, instant)]
     if goes_on is not None:
@@ -45,9 +47,9 @@ def coverage_note(
     if coverage.seen is not None:
         said.append(_seen(coverage.seen))
     if coverage.left_out:
-        said.append(_left_out(coverage.left_out))
+        said.append(_left_out(coverage.left_out, quote))
     if coverage.as_of is not None:
-        said.append(f"As of {inert(coverage.as_of, LEFT_OUT_CHARS)}.")
+        said.append(f"As of {quote(coverage.as_of, LEFT_OUT_CHARS)}.")
     return " ".join(said)
 
 
@@ -65,8 +67,10 @@ def can_go_on(coverage: AnswerCoverage) -> bool:
 
 
 def looked_at(coverage: AnswerCoverage, before: int | None, instant: Callable[[int], str] = when) -> str:
-    """Name the window: `the newest 100 messages`, or `100 messages before` an instant."""
+    """Name the window: `the newest 100 messages`, `all 100 messages`, or `100 messages before` an instant."""
     if before is None:
+        if coverage.beginning and coverage.rows != 1:
+            return f"all {counted(coverage.rows, 'message')}"
         return f"the newest {counted(coverage.rows, 'message')}" if coverage.rows != 1 else "the newest message"
     return f"{counted(coverage.rows, 'message')} before {instant(before)}"
 
@@ -78,8 +82,7 @@ def _reach(coverage: AnswerCoverage, before: int | None, instant: Callable[[int]
         return "There is no message here to read." if before is None else "There is no older message to read."
     back, window = instant(coverage.oldest), looked_at(coverage, before, instant)
     if coverage.beginning:
-        whole = f"all {counted(coverage.rows, 'message')}" if before is None and coverage.rows != 1 else None
-        return f"I looked at {whole or window}, back to the very first, {back}."
+        return f"I looked at {window}, back to the very first, {back}."
     if coverage.stopped is None:
         return f"I looked at {window}, back to {back}, as far as was asked."
     return f"I looked at {window}, back to {back}{_because(coverage.stopped, '; ')}."
@@ -89,8 +92,8 @@ def _because(stopped: str, glue: str) -> str:
     return glue + _STOPPED.get(stopped, _STOPPED_UNKNOWN)
 
 
-def _left_out(places: tuple[LeftOut, ...]) -> str:
-    named = [f"{inert(place.name, LEFT_OUT_CHARS)} ({inert(place.reason, LEFT_OUT_CHARS)})" for place in places]
+def _left_out(places: tuple[LeftOut, ...], quote: Callable[[str, int], str]) -> str:
+    named = [f"{quote(place.name, LEFT_OUT_CHARS)} ({quote(place.reason, LEFT_OUT_CHARS)})" for place in places]
     if len(named) > LEFT_OUT_NAMED:
         named[LEFT_OUT_NAMED:] = [f"{len(named) - LEFT_OUT_NAMED:,} more"]
     return f"Left out: {', '.join(named)}."

@@ -57,14 +57,19 @@ def search_card(answer: SearchAnswer, view: SearchView) -> Card:
     else:
         body = f"**No match** in {looked_at(answer.coverage, view.edge)}." if answer.coverage.rows else "**No match.**"
     goes_on = GOES_ON if can_go_on(answer.coverage) else None
-    first = view.page * SEARCH_PAGE_HITS + 1
-    more = ", more on the next page" if answer.more else ""
     return Card(
         title=f"Search: {inert(view.text, QUERY_CHARS)}",
         body=GAP.join(["\n".join(said), body]),
         far=coverage_note(answer.coverage, before=view.edge, goes_on=goes_on),
-        foot=f"Hits {first} to {first + len(answer.hits) - 1}{more}" if answer.hits else "",
+        foot=_foot(answer, view.page * SEARCH_PAGE_HITS + 1) if answer.hits else "",
     )
+
+
+def _foot(answer: SearchAnswer, first: int) -> str:
+    """Number the hits of a page."""
+    last = first + len(answer.hits) - 1
+    numbers = f"Hit {first}" if first == last else f"Hits {first} to {last}"
+    return f"{numbers}, more on the next page" if answer.more else numbers
 
 
 def hit_block(hit: recall.SearchHit, answer: SearchAnswer, links: Links) -> str:

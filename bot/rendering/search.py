@@ -66,7 +66,7 @@ def search_card(answer: SearchAnswer, view: SearchView) -> Card:
 
 
 def _foot(answer: SearchAnswer, first: int) -> str:
-    """Number the hits of a page."""
+    """Return which hits a page shows."""
     last = first + len(answer.hits) - 1
     numbers = f"Hit {first}" if first == last else f"Hits {first} to {last}"
     return f"{numbers}, more on the next page" if answer.more else numbers

@@ -34,6 +34,7 @@ from .notices import Notices
 from .places import place_ids
 from .readiness import NotReady, check_content_access, check_intents
 from .rows import Identity, row_of
+from .state import NotSaved, State
 from .texts import Texts
 from .threads import ThreadLists
 from .wiring import make_matcher, make_mirror, make_reads, make_services
@@ -68,9 +69,10 @@ class RecallCog(commands.Cog, name="Recall"):
         self._matcher = make_matcher(config)
         lists = ThreadLists()
         mirror = make_mirror(bot, config, clock=clock, now=now)
-        reads = make_reads(bot, config, mirror, clock=clock)
-        self.services = make_services(config, self._matcher, reads, lists, clock=clock, now=now)
-        self._gateway = Gateway(mirror, lists, identity=reads.identity, never_store=reads.never_store)
+        self._state = State(config.state.path, now=lambda: now().timestamp())
+        reads = make_reads(bot, config, mirror, self._state, clock=clock)
+        self.services = make_services(config, self._matcher, reads, lists, self._state, clock=clock, now=now)
+        self._gateway = Gateway(mirror, lists, identity=reads.identity, withholds=reads.withholds)
         self._notices = Notices(config, sleep=sleep, clock=clock)
         self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
         self._texts = Texts()
@@ -88,6 +90,7 @@ class RecallCog(commands.Cog, name="Recall"):
         if self.bot.user is not None:
             check_content_access(self.bot)
             self._checked = True
+        await self._state.load()
         try:
             for build in COMMANDS:
                 command = build(self.services)
@@ -170,6 +173,10 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Keep nothing of a guild that the bot has left."""
         self._gateway.guild_gone(guild.id)
+        try:
+            await self._state.forget_guild(guild.id)
+        except NotSaved:
+            return  # the state has logged it
 
     @commands.Cog.listener()
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
@@ -230,7 +237,7 @@ class RecallCog(commands.Cog, name="Recall"):
 
     def _row(self, message: discord.Message) -> recall.LogMessage | None:
         """Return the row of a message of an enabled channel."""
-        if message.guild is None or not self.config.is_enabled(place_ids(message.channel)):
+        if message.guild is None or not self.services.is_enabled(place_ids(message.channel)):
             return None
         return row_of(message, identity=self.identity())
 

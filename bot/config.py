@@ -35,6 +35,7 @@ from .sections import (
     Section,
     Settings,
     Snowflake,
+    StateConfig,
     SyncConfig,
 )
 
@@ -59,6 +60,7 @@ __all__ = [
     "Section",
     "Settings",
     "Snowflake",
+    "StateConfig",
     "SyncConfig",
     "load_config",
     "parse_config",
@@ -109,6 +111,7 @@ class Config(Section, frozen=True):
     search: SearchConfig = SearchConfig()
     pins: PinsConfig = PinsConfig()
     mirror: MirrorConfig = MirrorConfig()
+    state: StateConfig = StateConfig()
     guild: Mapping[int, Change] = msgspec.field(default_factory=dict)
     channel: Mapping[int, Change] = msgspec.field(default_factory=dict)
 
@@ -131,8 +134,8 @@ class Config(Section, frozen=True):
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """Return the configuration of `path`, else of `RECALL_CONFIG`, else of ./config.toml, else the defaults.
 
-    A file that was named must be there. Raises `ConfigError`. A relative `token_file` or
-    `mirror.path` is taken from the folder of the configuration.
+    A file that was named must be there. Raises `ConfigError`. A relative `token_file`,
+    `mirror.path` or `state.path` is taken from the folder of the configuration.
     """
     named = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     source = named or DEFAULT_PATH
@@ -152,6 +155,9 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     if config.mirror.path != IN_MEMORY:
         mirror = msgspec.structs.replace(config.mirror, path=str(source.parent / config.mirror.path))
         config = msgspec.structs.replace(config, mirror=mirror)
+    if config.state.path != IN_MEMORY:
+        state = msgspec.structs.replace(config.state, path=str(source.parent / config.state.path))
+        config = msgspec.structs.replace(config, state=state)
     return config
 
 

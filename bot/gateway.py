@@ -22,7 +22,7 @@ from .threads import ThreadLists
 
 
 class Gateway:
-    """Note what is told. `never_store`: author ids whose messages are dropped here. `mirror`: None for none."""
+    """Note what is told. `mirror`: None for none. `withholds`: whether an author's messages are dropped here."""
 
     def __init__(
         self,
@@ -30,12 +30,12 @@ class Gateway:
         lists: ThreadLists,
         *,
         identity: Callable[[], Identity],
-        never_store: frozenset[str] = frozenset(),
+        withholds: Callable[[str], bool] = lambda _author_id: False,
     ) -> None:
         self._mirror = mirror
         self._lists = lists
         self._identity = identity
-        self._never_store = never_store
+        self._withholds = withholds
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -108,7 +108,7 @@ class Gateway:
         event: Event
         if row is None:
             event = Unlisted(place_id, message.id)
-        elif recall.author_id(row.author) in self._never_store:
+        elif self._withholds(recall.author_id(row.author)):
             event = Withheld(place_id, message.id)
         else:
             event = Created(place_id, row) if new else Edited(place_id, row)

@@ -100,12 +100,12 @@ class Reads:
         *,
         identity: Callable[[], Identity],
         mirror: Mirror | None = None,
-        never_store: frozenset[str] = frozenset(),
+        withholds: Callable[[str], bool] = lambda _author_id: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.mirror = mirror
         self.identity = identity
-        self.never_store = never_store
+        self.withholds = withholds
         self._clock = clock
         self._turns: weakref.WeakValueDictionary[int, asyncio.Lock] = weakref.WeakValueDictionary()
         self._guilds: weakref.WeakValueDictionary[int, asyncio.Semaphore] = weakref.WeakValueDictionary()
@@ -143,7 +143,7 @@ class Reads:
 
     def withheld(self, page: Page) -> tuple[int, ...]:
         """Return which rows of a page must not be stored."""
-        return tuple(row.sequence for row in page.rows if recall.author_id(row.author) in self.never_store)
+        return tuple(row.sequence for row in page.rows if self.withholds(recall.author_id(row.author)))
 
 
 class _SharedPages:

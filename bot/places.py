@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from discord.abc import MessageableChannel
 
 
-def place_ids(channel: MessageableChannel) -> tuple[int, ...]:
+def place_ids(channel: MessageableChannel | discord.ForumChannel) -> tuple[int, ...]:
     """Return the ids under which a channel may be configured, nearest first: a thread, then its parent."""
     if isinstance(channel, discord.Thread):
         return channel.id, channel.parent_id

@@ -86,6 +86,12 @@ class MirrorConfig(Section, frozen=True):
     prewarm: tuple[Snowflake, ...] = ()
 
 
+class StateConfig(Section, frozen=True):
+    """Hold where the switches of channels are kept, and who is to be forgotten."""
+
+    path: str = "state.sqlite"
+
+
 class PinsConfig(Section, frozen=True):
     """Hold how many pins make the working set."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,10 @@ from .errors import Busy, CoolingDown, GuildBusy
 if TYPE_CHECKING:
     from .config import Config
     from .desks import Desks
+    from .mirror import Mirror
     from .queries import ExpressionMatcher
     from .recent import Recent
+    from .state import State
 
 MEMBERS_REMEMBERED = 10_000  # last questions kept for the cooldown; the oldest are forgotten first
 
@@ -69,3 +71,13 @@ class Services:
     recent: Recent
     walks: Walks
     now: Callable[[], datetime]
+    state: State
+    mirror: Mirror | None
+
+    def is_enabled(self, place_ids: Sequence[int]) -> bool:
+        """Say whether Recall may act unasked in a place, given as a thread and its parent, or a channel alone.
+
+        What was switched by command counts before the configuration.
+        """
+        switched = self.state.switched(place_ids)
+        return self.config.is_enabled(place_ids) if switched is None else switched

@@ -17,6 +17,7 @@ from .pages import Reads
 from .recent import Recent
 from .rows import Identity
 from .services import Services, Walks
+from .state import State
 from .threads import ThreadLists
 
 
@@ -54,14 +55,20 @@ def make_mirror(
     return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of)
 
 
-def make_reads(client: discord.Client, config: Config, mirror: Mirror | None, *, clock: Callable[[], float]) -> Reads:
+def make_reads(
+    client: discord.Client, config: Config, mirror: Mirror | None, state: State, *, clock: Callable[[], float]
+) -> Reads:
     """Return what all questions share of reading."""
 
     def identity() -> Identity:
         return Identity(0 if client.user is None else client.user.id, config.identity.former_ids)
 
-    never_store = frozenset(str(author_id) for author_id in config.mirror.never_store)
-    return Reads(identity=identity, mirror=mirror, never_store=never_store, clock=clock)
+    configured = frozenset(str(author_id) for author_id in config.mirror.never_store)
+
+    def withholds(author_id: str) -> bool:
+        return author_id in configured or state.is_forgotten(author_id)
+
+    return Reads(identity=identity, mirror=mirror, withholds=withholds, clock=clock)
 
 
 def make_services(
@@ -69,6 +76,7 @@ def make_services(
     matcher: Matcher | ExpressionsOff,
     reads: Reads,
     lists: ThreadLists,
+    state: State,
     *,
     clock: Callable[[], float],
     now: Callable[[], datetime],
@@ -82,4 +90,6 @@ def make_services(
         recent=recent,
         walks=Walks(guild_walks=config.search.guild_walks, clock=clock),
         now=now,
+        state=state,
+        mirror=reads.mirror,
     )

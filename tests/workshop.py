@@ -15,6 +15,7 @@ from recall_bot.access import Asker, Place, is_place
 from recall_bot.config import Config
 from recall_bot.desks import Desks
 from recall_bot.recent import Recent
+from recall_bot.state import State
 from recall_bot.threads import ThreadLists
 from recall_bot.wiring import make_reads
 from simcord.actors import MemberActor
@@ -112,7 +113,8 @@ class Workshop:
 
 def desks_of(env: simcord.Env, recent: Recent, config: Config | None = None, **options: Any) -> Desks:
     """Return desks that read from Discord alone."""
-    reads = make_reads(env.bot, config or Config(), None, clock=time.monotonic)
+    state = State(":memory:", now=time.time)
+    reads = make_reads(env.bot, config or Config(), None, state, clock=time.monotonic)
     return Desks(reads, ThreadLists(), recent, **options)
 
 

@@ -20,7 +20,16 @@ from typing import Any
 
 import simcord
 
-from ..config import ChannelsConfig, Config, NoticesConfig, SearchConfig, Snowflake
+from ..config import (
+    IN_MEMORY,
+    ChannelsConfig,
+    Config,
+    MirrorConfig,
+    NoticesConfig,
+    SearchConfig,
+    Snowflake,
+    StateConfig,
+)
 from ..host import RecallBot
 from .exported import read_exports
 from .room import read_room
@@ -92,6 +101,8 @@ def demo_config(room: Room) -> Config:
         channels=ChannelsConfig(enabled=frozenset(Snowflake(place.id) for place in room.places)),
         notices=NoticesConfig(settle_seconds=NOTICE_SETTLE_SECONDS, cooldown_seconds=NOTICE_COOLDOWN_SECONDS),
         search=SearchConfig(cooldown_seconds=0),
+        mirror=MirrorConfig(path=IN_MEMORY),
+        state=StateConfig(path=IN_MEMORY),
     )
 
 

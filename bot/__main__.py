@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
+import traceback
 from importlib import metadata
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
 import recall
 
 from .errors import Refusal, sentence_of
-from .terminal.output import fail
+from .terminal.output import Exit, drop_output, fail
 from .terminal.overrun import overrun
 from .terminal.pins import pins
 from .terminal.search import search
@@ -91,14 +93,28 @@ def demo(
 
 def main() -> None:
     """Run the command line and end the process with its status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends at once; `run` and `demo` take it as a wish to stop
+    signal.signal(signal.SIGINT, _interrupted)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal can show every script
     try:
         app(prog_name="recall-bot")
     except (Refusal, recall.RecallError) as error:
         fail(sentence_of(error))
+    except OSError as error:
+        fail(f"cannot go on ({error.strerror or error})")
+    except Exception:  # noqa: BLE001 - the status would say that nothing was found
+        traceback.print_exc()
+        raise SystemExit(Exit.FAILED) from None
     finally:
-        with suppress(BrokenPipeError):
+        try:
             sys.stdout.flush()
+        except BrokenPipeError:
+            drop_output()
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End at Ctrl-C, but let a progress bar give the cursor back; `run` and `demo` take the signal otherwise."""
+    raise SystemExit(Exit.INTERRUPTED)
 
 
 if __name__ == "__main__":

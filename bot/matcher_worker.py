@@ -180,18 +180,21 @@ class _Search:
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Search until the host is gone, or memory ran out once: the host starts a fresh worker then."""
     pipes = _Pipes(requests, replies)
-    with suppress(EOFError, BrokenPipeError):
-        while True:
-            begin = _BEGIN.decode(pipes.receive())
-            pipes.send(Taken(begin.id))
-            pipes.alarm_seconds = begin.alarm_seconds
-            answer = _Search(begin, pipes).run()
-            pipes.alarm_seconds = 0
-            pipes.send(answer)
-            if isinstance(answer, Failed) and answer.kind == "memory":
-                return
-            regex.purge()  # the engine remembers what it was given
-            gc.collect()
+    try:
+        with suppress(EOFError, BrokenPipeError):
+            while True:
+                begin = _BEGIN.decode(pipes.receive())
+                pipes.send(Taken(begin.id))
+                pipes.alarm_seconds = begin.alarm_seconds
+                answer = _Search(begin, pipes).run()
+                pipes.alarm_seconds = 0
+                pipes.send(answer)
+                if isinstance(answer, Failed) and answer.kind == "memory":
+                    return
+                regex.purge()  # the engine remembers what it was given
+                gc.collect()
+    finally:
+        _set_alarm(0)
 
 
 def _set_alarm(seconds: float) -> None:

@@ -611,6 +611,7 @@ async def test_a_worker_whose_host_goes_in_the_middle_of_a_search_ends() -> None
     begin = Begin(5, query("/a/"), seconds=AMPLE, alarm_seconds=AMPLE)
 
     assert len(replies_to(begin, Rows(5, (), last=False))) == 2
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)  # no alarm is left for whoever goes on
 
 
 # The same result

@@ -41,10 +41,11 @@ class PlaceUnknown(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class ExportedThread:
-    """Name a public thread of a desk."""
+    """Name a public thread of a desk. `root_in`: where the message it began with stands: there, or above it."""
 
     id: str
     name: str
+    root_in: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +114,25 @@ class Exports:
         names = tuple(f"#{name} ({place_id})" for place_id, name in found or places)
         raise PlaceUnknown(text, names, several=bool(found))
 
+    def place(self, place_id: str) -> tuple[ExportedDesk, ExportedThread | None]:
+        """Return the desk of an id, and the thread if it is one's. Raises `PlaceUnknown`."""
+        for desk in self.desks:
+            if desk.id == place_id:
+                return desk, None
+            for thread in desk.threads:
+                if thread.id == place_id:
+                    return desk, thread
+        raise PlaceUnknown(place_id, tuple(f"#{name} ({known})" for known, name in self.places()))
+
     def open(self, place_id: str | None) -> OpenDesk:
         """Open a desk or thread by its id, or everything (null), for questions. Raises `PlaceUnknown`."""
         if place_id is None:
             return _open(self.desks, self.rows, None)
-        for desk in self.desks:
-            if desk.id == place_id:
-                return _open((desk,), desk.rows, recall.Conversation(desk.id, desk.name))
-            for thread in desk.threads:
-                if thread.id == place_id:
-                    inside = recall.Conversation(desk.id, desk.name, thread_root=int(thread.id))
-                    return _open((desk,), tuple(filter(inside.holds, desk.rows)), inside)
-        raise PlaceUnknown(place_id, tuple(f"#{name} ({known})" for known, name in self.places()))
+        desk, thread = self.place(place_id)
+        if thread is None:
+            return _open((desk,), desk.rows, recall.Conversation(desk.id, desk.name))
+        inside = recall.Conversation(desk.id, desk.name, thread_root=int(thread.id))
+        return _open((desk,), tuple(filter(inside.holds, desk.rows)), inside)
 
     def authors(self) -> set[tuple[str, str]]:
         """Return the id of every author with every name it used."""
@@ -147,9 +155,11 @@ def _desk(desk_id: str, parts: list[Part], rows: tuple[recall.LogMessage, ...], 
     own = [part for part in parts if part.found.place.thread is None]
     place = (own or parts)[0].found.place
     threads = {
-        part.found.place.id: ExportedThread(part.found.place.id, part.found.place.name)
-        for part in parts
-        if part.found.place.thread is not None
+        found.place.id: ExportedThread(
+            found.place.id, found.place.name, root_in=desk_id if found.starts_elsewhere else found.place.id
+        )
+        for found in (part.found for part in parts)
+        if found.place.thread is not None
     }
     started = sorted({str(thread) for part in parts for thread in part.found.threads_started} - known, key=int)
     left_out = [LeftOut(thread, f"thread {thread}", NO_FILE) for thread in started]

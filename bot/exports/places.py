@@ -45,7 +45,7 @@ def place_of(document: Document) -> Place:
         name=name,
         desk_id=desk_id,
         desk_name=desk_name,
-        guild_id=str(guild.id) if guild is not None and guild.id is not None else "0",
+        guild_id=str((snowflake(guild.id) if guild is not None else None) or 0),
         guild_name=(guild.name if guild is not None else None) or "",
         thread=thread,
     )

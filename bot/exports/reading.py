@@ -7,6 +7,7 @@ another way is an `ExportError` that names the place: guessing at the rest could
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from .records import Document, decode
 
 NESTING_LIMIT = 16  # levels inside a message; the exporter writes seven (a role of a user of a reaction)
 
-_BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # of UTF-8 and of UTF-16, both ways round
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what Windows calls Unicode
 
 _MESSAGES = re.compile(rb'(?<!\\)"messages"\s*:\s*\[')  # inside a string the quotes would be escaped
 _POSTAMBLE = re.compile(rb'\s*\]\s*,\s*"messageCount"\s*:\s*\d+\s*\}\s*\Z')
@@ -63,10 +64,11 @@ def read_file(path: Path) -> Reading:
         data = path.read_bytes()
     except OSError as error:
         raise ExportError(path, f"cannot be read ({error.strerror or error})") from error
-    if not data.strip():
+    if data.startswith(_UTF16_MARKS):
+        raise ExportError(path, "is UTF-16 (save it as UTF-8)")
+    data = data.removeprefix(codecs.BOM_UTF8)  # not of the exporter, but of an editor that saved the file again
+    if not data or data.isspace():
         raise ExportError(path, "is empty")
-    if data.startswith(_BYTE_ORDER_MARKS):
-        raise ExportError(path, "starts with a byte order mark (save it as UTF-8 without one)", "line 1, column 1")
     try:
         return Reading(path, decode(data), data, broken_off=False)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -45,6 +45,7 @@ _NAMED_TYPES = {
     "ThreadCreated": 18,
     "Reply": REPLY_TYPE,
 }
+_PLAIN_KINDS = frozenset({"Default", "Reply"})
 THREAD_CREATED_TYPE = 18
 THREAD_STARTER_TYPE = 21
 _DEFAULT_REFERENCES = (None, "Default", "0", 0)  # what a reply's reference may be; a forward's is another
@@ -100,10 +101,12 @@ def name_of(user: User) -> str:
 
 def type_number(kind: str | int | None) -> int | str:
     """Return the number of a message's type as exported; a name that no version known here writes stays a name."""
-    if kind is None:
-        return 0
-    number = _NAMED_TYPES.get(str(kind), kind)
-    return int(number) if isinstance(number, int) or number.isdecimal() else number
+    if kind is None or isinstance(kind, int):
+        return kind or 0
+    number = _NAMED_TYPES.get(kind)
+    if number is not None:
+        return number
+    return int(kind) if kind.isascii() and kind.isdigit() else kind
 
 
 def read_rows(place: Place, messages: tuple[Message, ...], *, book: NameBook, own_ids: Collection[str]) -> FileRows:
@@ -113,10 +116,11 @@ def read_rows(place: Place, messages: tuple[Message, ...], *, book: NameBook, ow
     desk, thread = place.desk_id, place.thread
     for message in messages:
         kind, reply_to, rides_along = message.type, None, ""
-        if kind != "Default":
+        if kind not in _PLAIN_KINDS:  # the words of nearly all messages
             if type_number(kind) not in AUTHORED_TYPES:
                 _read_system(message, found, book, own_ids)
                 continue
+        if message.reference is not None:
             reply_to = _reply_to(message, place)
         user = message.author or _NOBODY
         author = authors.get(user) or book.author(user)
@@ -126,7 +130,7 @@ def read_rows(place: Place, messages: tuple[Message, ...], *, book: NameBook, ow
             continue
         if message.attachments or message.embeds or message.forwarded_message is not None:
             extras = _extras(message)
-            if any("<" in part for part in extras.parts()):
+            if "<" in "\n".join(extras.parts()):
                 wait(message)
                 continue
             rides_along = attached(extras)
@@ -207,7 +211,8 @@ def _invoker(message: Message, book: NameBook) -> recall.PersonAuthor | None:
 def _reply_to(message: Message, place: Place) -> int | None:
     """Return the id of the message answered, where it stands in the same channel (null in a file: it does)."""
     reference = message.reference
-    if reference is None or type_number(message.type) != REPLY_TYPE or reference.type not in _DEFAULT_REFERENCES:
+    if reference is None or reference.type not in _DEFAULT_REFERENCES or type_number(message.type) != REPLY_TYPE:
         return None
-    channel_id = snowflake(reference.channel_id)
-    return snowflake(reference.message_id) if channel_id is None or str(channel_id) == place.id else None
+    if reference.channel_id != place.id and snowflake(reference.channel_id) not in {None, int(place.id)}:
+        return None
+    return snowflake(reference.message_id)

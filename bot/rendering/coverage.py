@@ -23,6 +23,7 @@ _STOPPED = {
     "discord_down": "then Discord stopped answering",
     "no_permission": "then I was not allowed to read on",
     "gone": "then the channel was gone",
+    "date range": "the files go no further back",
 }
 _STOPPED_UNKNOWN = "then reading ended early"
 

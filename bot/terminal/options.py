@@ -13,7 +13,8 @@ from ..exports import Exports, load_exports
 from ..links import SNOWFLAKE_DIGITS, read_snowflake
 from ..shown import flatten_name
 from ..times import Bound
-from .output import instant, reading_progress, say
+from .output import instant, say
+from .progress import reading
 
 Paths: TypeAlias = Annotated[
     list[Path], typer.Argument(help="Export files (JSON, by DiscordChatExporter), or folders of them.", metavar="PATH…")
@@ -47,11 +48,24 @@ class SeveralChannels(Refusal):
 
 def read_files(paths: list[Path], self_ids: list[str] | None) -> Exports:
     """Read export files, and say of each that could not be read whole how far it was. Raises `ExportError`."""
-    with reading_progress() as advance:
-        exports = load_exports(paths, self_ids=self_ids or (), on_progress=advance)
+    own_ids = frozenset(map(_own_id, self_ids or ()))
+    with reading() as advance:
+        exports = load_exports(paths, self_ids=own_ids, on_progress=advance)
     for problem in exports.problems:
         say(problem)
     return exports
+
+
+def _own_id(text: str) -> str:
+    number = read_snowflake(text.strip().removeprefix("<@").removesuffix(">"))
+    if number is None:
+        raise typer.BadParameter(f"{text!r} is no id of a user.", param_hint="--self")
+    return str(number)
+
+
+def every_row(exports: Exports, scan: int | None) -> int:
+    """Return the bound of a walk: the one asked for, else all rows and one, so that it comes to their end."""
+    return scan or len(exports.rows) + 1
 
 
 def one_place(exports: Exports, place: str | None) -> str:

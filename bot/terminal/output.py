@@ -1,24 +1,22 @@
-"""Print for people and for programs, and say how long work is going to take.
+"""Print for people and for programs.
 
 Text from a log is data here too: control characters, escape sequences and what reorders a line are taken out,
-and none of it is read as rich's markup. Colour is only for a terminal. What was found goes to standard output,
-everything else to standard error.
+letters that run from right to left are kept apart from what we write around them, and none of it is read as
+rich's markup. Colour is only for a terminal. What was found goes to standard output, everything else to
+standard error.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import IntEnum
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TextIO
 
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 import recall
@@ -26,10 +24,11 @@ import recall
 from ..links import seconds_of
 from ..queries import AnswerCoverage
 from ..rendering.coverage import coverage_note
-from ..rendering.inert import neutral
+from ..rendering.inert import isolated, neutral
 
-PROGRESS_SECONDS: Final = 2.0  # work that is shorter than this is done before anybody wonders
 NAME_CHARS: Final = 40
+
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Exit(IntEnum):
@@ -38,34 +37,39 @@ class Exit(IntEnum):
     FOUND = 0
     NOTHING = 1
     FAILED = 2
+    INTERRUPTED = 130  # as shells say of SIGINT
 
 
 class Output(Console):
-    """Print whole lines: no wrapping, no markup, no emoji codes."""
+    """Print whole lines: no wrapping, no markup, no emoji codes, and colour on a terminal only, whatever is set."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(file=stream, force_terminal=stream.isatty(), highlight=False)
 
     def row(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of parts, each a text or a text with its style."""
-        self.print(Text.assemble(*parts), soft_wrap=True, highlight=False)
+        if self.is_terminal:
+            self.print(Text.assemble(*parts), soft_wrap=True)
+            return
+        line = "".join(part if isinstance(part, str) else part[0] for part in parts)  # a tenth of the time
+        try:
+            self.file.write(f"{line}\n")
+        except BrokenPipeError:
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
-        """End well: whoever read this has read enough."""
+        """Go on without a reader: whoever read this has read enough, and the status still says what was found."""
         drop_output()
-        raise SystemExit(Exit.FOUND)
 
 
 def standard_output() -> Output:
     """Return where answers are printed."""
-    return Output(file=sys.stdout)
-
-
-def standard_error() -> Output:
-    """Return where everything else is printed."""
-    return Output(file=sys.stderr)
+    return Output(sys.stdout)
 
 
 def say(sentence: str) -> None:
     """Print one line to standard error, as this program."""
-    standard_error().row(f"recall-bot: {neutral(sentence)}")
+    Output(sys.stderr).row(f"recall-bot: {safe(sentence)}")
 
 
 def fail(sentence: str) -> NoReturn:
@@ -76,7 +80,12 @@ def fail(sentence: str) -> NoReturn:
 
 def print_json(wire: dict[str, Any]) -> None:
     """Print one JSON object, indented."""
-    print_text(msgspec.json.format(msgspec.json.encode(wire), indent=2).decode() + "\n")
+    print_json_text(msgspec.json.format(msgspec.json.encode(wire), indent=2).decode() + "\n")
+
+
+def print_json_text(text: str) -> None:
+    """Print JSON; characters that a terminal may obey are written as escapes, which mean the same."""
+    print_text(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_text(text: str) -> None:
@@ -86,7 +95,19 @@ def print_text(text: str) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        standard_output().on_broken_pipe()
+        drop_output()
+
+
+def drop_output() -> None:
+    """Send what is still to be written nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def safe(text: str) -> str:
+    """Return a text of others on one line, as something that is shown and nothing else."""
+    return isolated(neutral(text))
 
 
 def instant(sequence: int) -> str:
@@ -99,40 +120,15 @@ def instant(sequence: int) -> str:
 
 def name(author: recall.Author) -> str:
     """Return an author's name on one line, marked where it is an app's: apps choose any name they like."""
-    label = recall.text.cut(neutral(recall.author_label(author)), NAME_CHARS) or recall.author_id(author)
+    label = quoted(recall.author_label(author), NAME_CHARS) or recall.author_id(author)
     return f"{label} (app)" if isinstance(author, recall.AgentAuthor) else label
 
 
 def coverage_line(coverage: AnswerCoverage, *, before: int | None = None) -> str:
     """Say how far an answer looked."""
-    return coverage_note(coverage, before=before, instant=instant, quote=_quoted)
+    return coverage_note(coverage, before=before, instant=instant, quote=quoted)
 
 
-def _quoted(text: str, chars: int) -> str:
-    return recall.text.cut(neutral(text), chars)
-
-
-@contextmanager
-def reading_progress() -> Iterator[Callable[[int, int, int], None]]:
-    """Draw how far the reading of files has come, on a terminal, once it takes longer than a moment.
-
-    The callback takes bytes done, bytes of the next file, and bytes in all.
-    """
-    begun = time.monotonic()
-    console = Console(stderr=True)
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal, auto_refresh=False
-    ) as bar:
-        task = bar.add_task("reading", visible=False)
-
-        def advance(done: int, _next: int, total: int) -> None:
-            late = time.monotonic() - begun >= PROGRESS_SECONDS
-            bar.update(task, completed=done, total=total, visible=late, refresh=late)
-
-        yield advance
-
-
-def drop_output() -> None:
-    """Send what is still to be written nowhere: whoever read it has gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def quoted(text: str, chars: int) -> str:
+    """Return the first `chars` characters of a text of others."""
+    return isolated(recall.text.cut(neutral(text), chars))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -10,8 +9,9 @@ import typer
 import recall
 
 from .. import queries
-from .options import In, Json, Paths, Scan, SelfIds, read_files
+from .options import In, Json, Paths, Scan, SelfIds, every_row, read_files
 from .output import Exit, coverage_line, instant, name, print_json, standard_output
+from .progress import ask
 
 BUDGET = recall.BrevityPolicy().message_chars
 
@@ -29,7 +29,7 @@ def overrun(
     exports = read_files(paths, self_ids)
     desk = exports.open(None if place is None else exports.find(place))
     policy = recall.BrevityPolicy(message_chars=message_chars)
-    answer = asyncio.run(queries.overruns(desk, policy, scan=scan or max(1, len(exports.rows))))
+    answer = ask(queries.overruns(desk, policy, scan=every_row(exports, scan)), "measuring")
     if as_json:
         found = [recall.to_wire(each, string_ids=True) for each in answer.overruns]
         print_json({"overruns": found, "coverage": recall.to_wire(answer.coverage, string_ids=True)})

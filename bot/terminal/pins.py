@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -12,10 +11,10 @@ import recall
 from .. import queries
 from ..rendering.board_files import board_json, board_markdown
 from ..rendering.cards import Links
-from ..rendering.inert import neutral
 from ..rendering.pins import PinsView, event_words
-from .options import In, Json, Paths, Scan, SelfIds, Show, one_place, read_files
-from .output import Exit, coverage_line, instant, name, print_json, print_text, standard_output
+from .options import In, Json, Paths, Scan, SelfIds, Show, every_row, one_place, read_files
+from .output import Exit, coverage_line, instant, name, print_json, print_json_text, print_text, safe, standard_output
+from .progress import ask
 
 
 def pins(
@@ -30,18 +29,25 @@ def pins(
 ) -> None:
     """Show the board of a channel in exports, newest pin first."""
     exports = read_files(paths, self_ids)
-    desk = exports.open(one_place(exports, place))
+    place_id = one_place(exports, place)
+    desk = exports.open(place_id)
     wanted = None if label is None else recall.text.collapse(label).removeprefix("#") or None
-    request = queries.PinsRequest(label=wanted, scan=scan or max(1, len(exports.rows)))
-    answer = asyncio.run(queries.pins(desk, request))
+    request = queries.PinsRequest(label=wanted, scan=every_row(exports, scan))
+    answer = ask(queries.pins(desk, request), "reading pins")
     events = [event for event in answer.events if wanted in {None, event.directive.label}]
     if as_json and show == "history":
         shown = [recall.to_wire(event, string_ids=True) for event in events]
         print_json({"history": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif as_json:
-        print_text(board_json(answer).decode())
+        print_json_text(board_json(answer).decode())
     elif show == "export":
-        _print_markdown(desk, answer, wanted)
+        desk_of, thread = exports.place(place_id)
+        links = Links(
+            int(desk_of.guild_id),
+            int(place_id),
+            thread_root_in=None if thread is None else int(thread.root_in),
+        )
+        _print_markdown(answer, PinsView(f"#{desk_of.name if thread is None else thread.name}", links, wanted))
     elif show == "history":
         _print_history(answer, events)
     else:
@@ -53,18 +59,18 @@ def _print_board(answer: queries.PinsAnswer) -> None:
     out = standard_output()
     for pin in answer.pins:
         mark = "" if pin.sequence in answer.working else " · older"
-        label = "" if pin.label is None else f"#{neutral(pin.label)} · "
+        label = "" if pin.label is None else f"#{safe(pin.label)} · "
         out.row(
             (label, "bold cyan"),
             f"pinned by {name(pin.pinned_by)} · ",
             (f"{instant(pin.pinned_at)} · {pin.sequence}{mark}", "dim"),
         )
         if pin.note is not None:
-            out.row("  — ", neutral(pin.note))
+            out.row("  — ", safe(pin.note))
         if pin.sequence in answer.gone:
             out.row(("  (the pinned message is gone)", "dim"))
         elif pin.excerpt is not None:
-            out.row("  > ", neutral(pin.excerpt))
+            out.row("  > ", safe(pin.excerpt))
     if not answer.pins:
         out.row("Nothing is pinned.")
     out.row((coverage_line(answer.coverage), "dim"))
@@ -74,8 +80,8 @@ def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) ->
     out = standard_output()
     for event in reversed(events):
         directive = event.directive
-        label = "" if directive.label is None else f" #{neutral(directive.label)}"
-        note = "" if directive.note is None else f" — {neutral(directive.note)}"
+        label = "" if directive.label is None else f" #{safe(directive.label)}"
+        note = "" if directive.note is None else f" — {safe(directive.note)}"
         out.row(
             (f"{instant(directive.sequence)} · ", "dim"),
             (name(directive.author), "bold"),
@@ -86,9 +92,7 @@ def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) ->
     out.row((coverage_line(answer.coverage), "dim"))
 
 
-def _print_markdown(desk: queries.OpenDesk, answer: queries.PinsAnswer, label: str | None) -> None:
-    place = "" if desk.conversation is None else f"#{desk.conversation.desk_name}"
-    view = PinsView(place, Links(0, 0), label)
+def _print_markdown(answer: queries.PinsAnswer, view: PinsView) -> None:
     found = {pin.sequence: (_where(answer, pin.sequence), answer.rows.get(pin.sequence)) for pin in answer.pins}
     print_text(board_markdown(answer, view, found))
 

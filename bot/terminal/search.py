@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -11,10 +10,10 @@ import recall
 
 from .. import queries
 from ..matcher import Matcher
-from ..rendering.inert import neutral
 from ..times import parse_after, parse_before
-from .options import In, Json, Paths, Scan, SelfIds, Sort, author_of, now, read_files, say_assumed
-from .output import Exit, coverage_line, instant, name, print_json, say, standard_output
+from .options import In, Json, Paths, Scan, SelfIds, Sort, author_of, every_row, now, read_files, say_assumed
+from .output import Exit, coverage_line, instant, name, print_json, safe, say, standard_output
+from .progress import ask
 
 LOCAL = "command line"  # who asks, where there is only one
 
@@ -48,9 +47,9 @@ def search(
         order=sort,
         loose=loose,
         limit=limit,
-        scan=scan or max(1, len(exports.rows)),
+        scan=every_row(exports, scan),
     )
-    answer = asyncio.run(_ask(desk, request))
+    answer = ask(_ask(desk, request), "searching")
     if as_json:
         hits = [recall.to_wire(hit, string_ids=True) for hit in answer.hits]
         print_json({"hits": hits, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
@@ -70,9 +69,9 @@ def _print(answer: queries.SearchAnswer, request: queries.SearchRequest, names: 
     out = standard_output()
     for hit in answer.hits:
         place = names.get(str(hit.parent)) or names.get(hit.chat_id or "") or hit.chat_id or ""
-        head = f"#{neutral(place)} · {instant(hit.sequence)} · {hit.sequence}"
+        head = f"#{safe(place)} · {instant(hit.sequence)} · {hit.sequence}"
         out.row((name(hit.author), "bold"), (f" · {head}", "dim"))
-        out.row("  ", neutral(hit.excerpt))
+        out.row("  ", safe(hit.excerpt))
     if isinstance(answer.pattern, recall.RegexPattern):
         say("/…/ is a regular expression, in which case counts; in quotes the same text is searched for as it stands")
     if answer.loosened:

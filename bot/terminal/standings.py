@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -11,10 +10,10 @@ import typer
 import recall
 
 from .. import queries
-from ..rendering.inert import neutral
 from ..times import parse_before
-from .options import In, Json, Paths, Scan, SelfIds, now, one_place, read_files, say_assumed
-from .output import Exit, coverage_line, print_json, standard_output
+from .options import In, Json, Paths, Scan, SelfIds, every_row, now, one_place, read_files, say_assumed
+from .output import Exit, coverage_line, print_json, safe, standard_output
+from .progress import ask
 
 POLICY = recall.QuorumPolicy(window=queries.STANDINGS_WINDOW_ROWS)
 
@@ -25,13 +24,17 @@ def standings(
     place: In = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help="As of a date, a time, 3d, or a message ID.")] = None,
     voters: Annotated[queries.Voters, typer.Option(help="Whose lines count.")] = "everyone",
-    threshold: Annotated[int, typer.Option(metavar="N", help="Supporters that carry a topic.")] = POLICY.threshold,
-    window: Annotated[int, typer.Option(metavar="N", help="Messages that count, back from --at.")] = POLICY.window,
+    threshold: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Supporters that carry a topic.")
+    ] = POLICY.threshold,
+    window: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Messages that count, back from --at.")
+    ] = POLICY.window,
     require_grounded: Annotated[
         bool, typer.Option(help="Support and objections count only with a ^ID that they rest on.")
     ] = POLICY.require_grounded,
     refutation_cap: Annotated[
-        int | None, typer.Option(metavar="N", help="Refuters that keep a topic from being carried.")
+        int | None, typer.Option(min=1, metavar="N", help="Refuters that keep a topic from being carried.")
     ] = POLICY.refutation_cap,
     require_evidential: Annotated[
         bool, typer.Option(help="Support counts only where its ^IDs lead to an !evidence.")
@@ -55,9 +58,9 @@ def standings(
         policy=policy,
         voters=voters,
         at=None if until is None else until.sequence,
-        scan=scan or max(1, len(exports.rows)),
+        scan=every_row(exports, scan),
     )
-    answer = asyncio.run(queries.room_standings(desk, request))
+    answer = ask(queries.room_standings(desk, request), "counting")
     if as_json:
         print_json(
             {
@@ -77,7 +80,7 @@ def _print(answer: queries.StandingsAnswer) -> None:
     carried = _carried(answer.consensus)
     for standing in answer.standings:
         state = " · carried" if standing.topic in carried else ""
-        out.row((f"#{neutral(standing.topic)}", "bold cyan"), (f" · weight {standing.support}{state}", "dim"))
+        out.row((f"#{safe(standing.topic)}", "bold cyan"), (f" · weight {standing.support}{state}", "dim"))
         for word, ids in (
             ("supported by", standing.supporters),
             ("silenced", standing.silenced),
@@ -92,7 +95,7 @@ def _print(answer: queries.StandingsAnswer) -> None:
 
 
 def _names(ids: Iterable[str], answer: queries.StandingsAnswer) -> str:
-    return ", ".join(neutral(answer.names.get(author_id, author_id)) or author_id for author_id in ids)
+    return ", ".join(safe(answer.names.get(author_id, author_id)) or author_id for author_id in ids)
 
 
 def _carried(consensus: recall.Consensus) -> tuple[str, ...]:
@@ -106,7 +109,7 @@ def _carried(consensus: recall.Consensus) -> tuple[str, ...]:
 
 def _state(consensus: recall.Consensus) -> str:
     """Say the state of the room in a sentence."""
-    topics = ", ".join(f"#{neutral(topic)}" for topic in _carried(consensus))
+    topics = ", ".join(f"#{safe(topic)}" for topic in _carried(consensus))
     match consensus:
         case recall.Quorum():
             return f"Quorum: {topics}."

@@ -237,10 +237,11 @@ def _drop(written: Wire, version: Version, **since: Version) -> Wire:
     return written
 
 
-WORDS = (
+WORDS = re.split(
+    r"\s+",
     "the limiter resets every minute when a bucket drains so we should cache pages and retry once after deploy "
-    "staging rollback canary metric dashboard alert queue worker shard index token budget 2,048 rows größer 日本語"
-).split()
+    "staging rollback canary metric dashboard alert queue worker shard index token budget 2,048 rows größer 日本語",
+)
 
 
 def large_export(path: Path, messages: int, *, seed: int = 7) -> Path:

@@ -24,8 +24,8 @@ def find_files(paths: Iterable[Path]) -> list[tuple[Path, int]]:
                 identity = file.resolve()
                 files.pop(identity, None)
                 files[identity] = (file, file.stat().st_size)
-        except OSError as error:
-            raise ExportError(path, f"cannot be read ({error.strerror or error})") from error
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links is the second, a null byte the third
+            raise ExportError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
     return list(files.values())
 
 

@@ -25,14 +25,14 @@ import recall
 from .desks import Exports
 from .files import find_files
 from .places import Place, place_of
-from .reading import Reading, read_file
-from .records import Document, role_names
+from .reading import Reading, read_file, read_roles
+from .records import Document
 from .rows import FileRows, NameBook, late_row, mentions_roles, read_rows
 
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Told before each file, and at the end: bytes read, bytes of the file that is next (0 at the end), bytes in all."""
 
-BROKEN_OFF = "{path}: breaks off; {count} whole messages before the break were read"
+BROKEN_OFF = "{path}: breaks off; {count} whole {noun} before the break were read"
 
 
 @dataclass(slots=True)
@@ -77,11 +77,12 @@ def _read_part(path: Path, book: NameBook, own_ids: frozenset[str], problems: li
     reading = read_file(path)
     document, place = reading.document, place_of(reading.document)
     if reading.broken_off:
-        problems.append(BROKEN_OFF.format(path=path, count=f"{len(document.messages):,}"))
+        noun = "message" if len(document.messages) == 1 else "messages"
+        problems.append(BROKEN_OFF.format(path=path, count=f"{len(document.messages):,}", noun=noun))
     found = read_rows(place, document.messages, book=book, own_ids=own_ids)
     _name_places(document, place, book)
     if any(map(mentions_roles, found.waiting)):
-        book.roles.update(role_names(reading.data))
+        book.roles.update(read_roles(reading))
     return Part(path, found, instant_of(document.exported_at), _from_start(reading))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..links import read_snowflake
 from .records import Document
 
 _PUBLIC_THREADS = frozenset({"GuildPublicThread", "GuildNewsThread", "10", "11"})
@@ -52,7 +53,5 @@ def place_of(document: Document) -> Place:
 
 
 def snowflake(written: str | int | None) -> int | None:
-    """Return an id as a number; None for null, and for the empty string that some versions write for it."""
-    if isinstance(written, int):
-        return written
-    return int(written) if written and written.isascii() and written.isdigit() else None
+    """Return an id as a number; None for null, for the empty string that some versions write for it, and for 0."""
+    return None if written is None else read_snowflake(str(written))

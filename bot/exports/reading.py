@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from .errors import ExportError
-from .records import Document, decode
+from .records import Document, decode, role_names
 
 NESTING_LIMIT = 16  # levels inside a message; the exporter writes seven (a role of a user of a reaction)
 
@@ -79,6 +79,14 @@ def read_file(path: Path) -> Reading:
         return Reading(path, decode(data), data, broken_off=True)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise _explained(path, data, error) from error
+
+
+def read_roles(reading: Reading) -> dict[int, str]:
+    """Return the names of the roles in a file that was read, by id; raises `ExportError` where they are none."""
+    try:
+        return role_names(reading.data)
+    except msgspec.MsgspecError as error:
+        raise _explained(reading.path, reading.data, error) from error
 
 
 def _breaks_off(data: bytes, error: Exception) -> bool:

@@ -11,6 +11,8 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from ..links import read_snowflake
+
 Snowflake: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 """An id. Discord's stay below that bound until 2084, and msgspec can check no higher one."""
 
@@ -168,6 +170,6 @@ def role_names(data: bytes) -> dict[int, str]:
     for message in _ROLES.decode(data).messages:
         for bearer in (message.author, *(message.mentions or ())):
             for role in (bearer.roles or ()) if bearer is not None else ():
-                if role.id is not None and role.id.isdecimal():
-                    names[int(role.id)] = role.name or ""
+                if role.id is not None and (number := read_snowflake(role.id)) is not None:
+                    names[number] = role.name or ""
     return names

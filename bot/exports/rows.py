@@ -45,7 +45,8 @@ _NAMED_TYPES = {
     "ThreadCreated": 18,
     "Reply": REPLY_TYPE,
 }
-_PLAIN_KINDS = frozenset({"Default", "Reply"})
+_PLAIN_KINDS = frozenset({"Default", "Reply"})  # the types of nearly all messages
+TYPE_DIGITS = 9  # a longer number is no type, and one of thousands of digits no number to Python
 THREAD_CREATED_TYPE = 18
 THREAD_STARTER_TYPE = 21
 _DEFAULT_REFERENCES = (None, "Default", "0", 0)  # what a reply's reference may be; a forward's is another
@@ -69,13 +70,14 @@ class NameBook:
             name, user_id = name_of(user), user.id or "0"
             kind = recall.AgentAuthor if user.is_bot else recall.PersonAuthor
             known = self.authors[user] = kind(id=user_id, label=flatten_name(name) or user_id)
-            if name and user_id.isdecimal():
-                self.users[int(user_id)] = name
+            number = snowflake(user.id)
+            if name and number is not None:
+                self.users[number] = name
         return known
 
     def names(self, mentions: tuple[User, ...] | None) -> Names:
         """Return the look-ups for a message that mentions these users."""
-        mentioned = {int(user.id): name_of(user) for user in mentions or () if user.id and user.id.isdecimal()}
+        mentioned = {snowflake(user.id): name_of(user) for user in mentions or ()}
         return Names(
             user=lambda user_id: mentioned.get(user_id) or self.users.get(user_id),
             role=self.roles.get,
@@ -106,7 +108,7 @@ def type_number(kind: str | int | None) -> int | str:
     number = _NAMED_TYPES.get(kind)
     if number is not None:
         return number
-    return int(kind) if kind.isascii() and kind.isdigit() else kind
+    return int(kind) if kind.isascii() and kind.isdigit() and len(kind) <= TYPE_DIGITS else kind
 
 
 def read_rows(place: Place, messages: tuple[Message, ...], *, book: NameBook, own_ids: Collection[str]) -> FileRows:
@@ -116,10 +118,9 @@ def read_rows(place: Place, messages: tuple[Message, ...], *, book: NameBook, ow
     desk, thread = place.desk_id, place.thread
     for message in messages:
         kind, reply_to, rides_along = message.type, None, ""
-        if kind not in _PLAIN_KINDS:  # the words of nearly all messages
-            if type_number(kind) not in AUTHORED_TYPES:
-                _read_system(message, found, book, own_ids)
-                continue
+        if kind not in _PLAIN_KINDS and type_number(kind) not in AUTHORED_TYPES:
+            _read_system(message, found, book, own_ids)
+            continue
         if message.reference is not None:
             reply_to = _reply_to(message, place)
         user = message.author or _NOBODY

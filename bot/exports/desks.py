@@ -12,6 +12,7 @@ import recall
 from ..errors import Refusal
 from ..links import read_link, read_snowflake
 from ..queries import LeftOut, OpenDesk
+from ..shown import flatten_name
 from .log import ExportLog
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ class Exports:
         places = list(self.places())
         if number is not None and (found := [place for place in places if place[0] == str(number)]):
             return found[0][0]
-        wanted = text.removeprefix("#").casefold()
-        found = [place for place in places if place[1].casefold() == wanted]
+        wanted = flatten_name(text.removeprefix("#")).casefold()
+        found = [place for place in places if flatten_name(place[1]).casefold() == wanted]
         if len(found) == 1:
             return found[0][0]
         names = tuple(f"#{name} ({place_id})" for place_id, name in found or places)

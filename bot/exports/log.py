@@ -23,6 +23,8 @@ class ExportLog:
 
     async def read_before(self, before: recall.Sequence | None, limit: int) -> recall.SessionPage:
         """Return at most `limit` rows older than `before` (null: the newest), newest first."""
+        if limit <= 0:
+            return recall.SessionPage(())
         start = 0 if before is None else bisect_right(self._rows, -before, key=lambda row: -row.sequence)
         page = self._rows[start : start + limit]
         more = start + limit < len(self._rows) or self._begins_late is not None
@@ -32,5 +34,5 @@ class ExportLog:
 
     async def read_row(self, sequence: int) -> recall.LogMessage | None:
         """Return the row of one sequence, null where there is none."""
-        page = await self.read_before(sequence + 1, 1) if len(self) else recall.SessionPage(())
-        return page.messages[0] if page.messages and page.messages[0].sequence == sequence else None
+        at = bisect_right(self._rows, -sequence - 1, key=lambda row: -row.sequence)
+        return self._rows[at] if at < len(self._rows) and self._rows[at].sequence == sequence else None

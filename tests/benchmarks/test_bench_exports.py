@@ -80,7 +80,7 @@ def test_a_question_takes_at_most_three_times_the_decoding(large: Path, question
     decoding = fastest(lambda: read_file(large))
     asking = fastest(lambda: ask(question, large))
 
-    print(f"decoding {decoding:.3f} s, {question} {asking:.3f} s, {asking / decoding:.2f} times")
+    print(f"decoding {decoding:.3f} s, {question} {asking:.3f} s, {asking / decoding:.2f} times")  # noqa: T201 - with -s
     assert asking <= TIMES_DECODING * decoding
 
 
@@ -94,5 +94,5 @@ def test_a_question_takes_at_most_four_times_the_size_in_memory(large: Path, que
     )
 
     grown, size = int(done.stderr.split()[-1]), large.stat().st_size
-    print(f"{command}: {grown / 1e6:.0f} MB for a file of {size / 1e6:.0f} MB, {grown / size:.2f} times")
+    print(f"{command}: {grown / 1e6:.0f} MB for a file of {size / 1e6:.0f} MB, {grown / size:.2f} times")  # noqa: T201
     assert grown <= TIMES_SIZE * size

@@ -82,7 +82,7 @@ class CompiledText:
         if at == 0:
             tier = PREFIX if len(text) > len(self.query) else EXACT
         else:
-            tier = WORD_PREFIX if floor < PREFIX and self.starts_word(text) else SUBSTRING
+            tier = WORD_PREFIX if floor <= WORD_PREFIX + DENSITY and self.starts_word(text) else SUBSTRING
         return tier if tier >= self._weakest else 0
 
     def starts_word(self, text: str) -> bool:
@@ -96,7 +96,8 @@ class CompiledText:
         return self._word_start(text) if tier == WORD_PREFIX else text.find(self.query)
 
     def _takes_loose(self, floor: int) -> bool:
-        return self._weakest == SUBSEQUENCE and floor < SUBSTRING
+        """Say whether a subsequence would count; one character is no other than a substring."""
+        return self._weakest == SUBSEQUENCE and floor <= SUBSEQUENCE + DENSITY and len(self.query) > 1
 
     @cached_property
     def _in_order(self) -> _Search:
@@ -158,10 +159,12 @@ class CompiledWords:
 
         Only a phrase needs the text collapsed: where a single word stands, and behind what, is the same before.
         """
-        tier = 0 if self.is_empty else WORD_PREFIX
+        if self.is_empty:
+            return 0
+        tier = WORD_PREFIX
         for query in self._rare_first:
             if query not in text:
-                tier = SUBSEQUENCE if self._is_loose(text, floor) else 0
+                tier = SUBSEQUENCE if len(query) > 1 and self._is_loose(text, floor) else 0
                 break
         else:
             for spaced, word in self._starts:
@@ -172,7 +175,7 @@ class CompiledWords:
 
     def _is_loose(self, text: str, floor: int) -> bool:
         """Say whether a text holds all phrases, and every other word at least as a subsequence that counts."""
-        if self.is_empty or self._weakest > SUBSEQUENCE or floor >= SUBSTRING:
+        if self._weakest > SUBSEQUENCE or floor > SUBSEQUENCE + DENSITY:
             return False
         return self._in_order(text) is not None and all(phrase in text for phrase in self._phrases)
 

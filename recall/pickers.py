@@ -3,8 +3,10 @@
 Each picker ranks a snapshot that the caller already holds, so completing a name reads nothing. A query of
 nothing but white space picks nothing; listing everybody is the caller's own.
 
-    >>> agents(parse_pattern("sc"), (Agent("7", "Scout"), Agent("9", "Critic", detail="scores drafts")))[0].id
-    '7'
+    >>> from recall import parse_pattern
+    >>> crowd = (Person("7", "Ada"), Person("9", "Natalie"), Person("8", "Ada L."))
+    >>> [hit.id for hit in people(parse_pattern("ada"), crowd)]
+    ['7', '8']
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     >>> score("ship", "we ship")
     TextMatch(kind=<MatchKind.WORD_PREFIX: 'word_prefix'>, score=657, offset=3)
-    >>> [hit.id for hit in rank(parse_pattern("ali"), (Candidate("7", "Natalie"), Candidate("9", "Alice")))]
+    >>> [hit.id for hit in rank(TextPattern("ali"), (Candidate("7", "Natalie"), Candidate("9", "Alice")))]
     ['9', '7']
 
 What a match is worth stands in `tiers`; how one is found, in `literals` and `expressions`.

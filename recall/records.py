@@ -124,7 +124,7 @@ def to_wire(value: Value, *, string_ids: bool = False) -> dict[str, Any]:
 
     Ids that are text in the first place (`chat_id`, `author.id`) are strings either way.
     """
-    wire: dict[str, Any] = msgspec.to_builtins(value)
+    wire: dict[str, Any] = _as_json(msgspec.to_builtins(value))
     if string_ids:
         _spell_sequences(value, wire)
     return wire
@@ -141,6 +141,13 @@ def from_wire(kind: Any, wire: object) -> Any:
         if sequence >= SEQUENCE_LIMIT:
             raise msgspec.ValidationError(f"a sequence fits 64 bits, {sequence} does not")
     return value
+
+
+def _as_json(built: Any) -> Any:
+    """Make lists of the tuples in a form (which are lists in JSON), however deep."""
+    if isinstance(built, dict):
+        return {key: _as_json(part) for key, part in built.items()}
+    return [_as_json(part) for part in built] if isinstance(built, tuple) else built
 
 
 def _is_sequence(kind: msgspec.inspect.Type) -> bool:

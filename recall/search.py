@@ -171,23 +171,26 @@ def _best(
     """Keep the best rows in a bounded heap, on keys of integers, and quote only those."""
     limit, by_score, weigh = query.limit, query.order == "best", compiled.weigh
     heap: list[tuple[int, int, int, LogMessage]] = []
-    floor = 0  # a lower score cannot be a hit any more
+    worst_score, worst_sequence = 0, -1  # of a full heap, what a row must pass
     for index, row in enumerate(_wanted(rows, query)):
-        if not by_score and len(heap) == limit and row.sequence < heap[0][0]:
-            continue
+        floor = worst_score
+        if row.sequence < worst_sequence:  # as a rule: rows come newest first
+            if not by_score:
+                continue
+            floor += 1
         score = weigh(row.content, floor, remaining)
         if row.attached:
             score = max(score, weigh(row.attached, 2 * floor, remaining) // 2)
         if score <= 0 or score < floor:
             continue
-        key = score if by_score else row.sequence
-        entry = (key, row.sequence, -index, row)  # the index parts rows that are equal in all else
+        # The index parts rows that are equal in all else, so that rows themselves are never compared.
+        entry = (score if by_score else row.sequence, row.sequence, -index, row)
         if len(heap) < limit:
             heapq.heappush(heap, entry)
-        elif entry > heap[0]:
-            heapq.heapreplace(heap, entry)
-        if by_score and len(heap) == limit:
-            floor = heap[0][0]
+        else:
+            heapq.heappushpop(heap, entry)
+        if len(heap) == limit:
+            worst_score, worst_sequence = heap[0][0] if by_score else 0, heap[0][1]
     heap.sort(reverse=True)
     hits = (_hit(row, compiled, remaining) for *_, row in heap)
     return tuple(hit for hit in hits if hit is not None)

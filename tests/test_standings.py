@@ -243,7 +243,7 @@ def test_every_kind_has_its_weight() -> None:
     [
         (Deliberating(), {"state": "deliberating"}),
         (Quorum("t"), {"state": "quorum", "topic": "t"}),
-        (Deadlocked(("t", "u")), {"state": "deadlocked", "topics": ("t", "u")}),
+        (Deadlocked(("t", "u")), {"state": "deadlocked", "topics": ["t", "u"]}),
     ],
 )
 def test_a_consensus_is_tagged_by_its_state(state: Consensus, wire: dict[str, object]) -> None:

@@ -55,9 +55,11 @@ class Asking:
     public: bool
     on_progress: Callable[[Progress], None]
 
-    async def open(self, place: Place) -> OpenDesk:
-        """Open a place for the asker; raises what `Desks.open` does."""
-        return await self.services.desks.open(place, self.asker, public=self.public, on_progress=self.on_progress)
+    async def open(self, place: Place, *, after: int | None = None) -> OpenDesk:
+        """Open a place for the asker, to be read down to `after`; raises what `Desks.open` does."""
+        return await self.services.desks.open(
+            place, self.asker, public=self.public, after=after, on_progress=self.on_progress
+        )
 
     async def place(self, text: str | None) -> Place:
         """Return the place that a text means, where the question is asked for none; raises what `Desks.find` does."""

@@ -146,19 +146,17 @@ class Desks:
 
     async def _read_row(self, place: Place, sequence: int) -> recall.LogMessage | None:
         """Return one row of a place or of a public thread of it that is known here; None when it is gone."""
-        channels: list[Place] = [place]
-        if (parent := _channel_of_root(place)) is not None and sequence == place.id:
-            channels = [parent]
-        elif isinstance(place, discord.TextChannel | discord.ForumChannel):
-            holding = [thread for thread in place.threads if _may_hold(thread, sequence)]
-            if len(holding) > ROW_THREADS:
-                raise Unavailable("rate_limited")  # too many to ask; the row counts as not read
-            channels += holding
-        for channel in channels:
-            if isinstance(channel, discord.ForumChannel):
-                continue
-            row = await read_message(channel, sequence, identity=self._identity, seconds=ROW_SECONDS)
-            if row is not None:
+        read = functools.partial(read_message, identity=self._identity, seconds=ROW_SECONDS)
+        root_in = _channel_of_root(place)
+        home = root_in if root_in is not None and sequence == place.id else place
+        row = None if isinstance(home, discord.ForumChannel) else await read(home, sequence)
+        if row is not None or not isinstance(place, discord.TextChannel | discord.ForumChannel):
+            return row
+        holding = [thread for thread in place.threads if _may_hold(thread, sequence)]
+        if len(holding) > ROW_THREADS:
+            raise Unavailable("rate_limited")  # too many to ask; the row counts as not read
+        for thread in holding:
+            if (row := await read(thread, sequence)) is not None:
                 return row
         return None
 

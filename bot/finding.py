@@ -8,7 +8,6 @@ read is ever compared, so a name that is found, or found twice, tells nothing of
 from __future__ import annotations
 
 import re
-from typing import Final, TypeVar
 
 import discord
 
@@ -17,15 +16,12 @@ from recall.text import strip
 from .access import Asker, Place, is_place
 from .errors import AuthorNotFound, PlaceNotFound, Refusal, Unavailable
 from .failures import wrapped_errors
-from .links import read_link, read_snowflake
+from .links import SNOWFLAKE_DIGITS, read_link, read_snowflake
 from .recent import Recent
 from .shown import flatten_name
 
-SNOWFLAKE_DIGITS: Final = 15  # the shortest id; shorter numbers are names
-
 _CHANNEL = re.compile(r"<#([0-9]{1,20})>")
 _USER = re.compile(r"<@!?([0-9]{1,20})>")
-_Found = TypeVar("_Found")
 
 
 class PlaceAmbiguous(Refusal):

@@ -31,10 +31,10 @@ import recall
 from .access import Readable, known_right
 from .errors import Unavailable
 from .failures import wrapped_errors
+from .links import SNOWFLAKE_BOUND
 from .rows import Identity, row_of
 
 MESSAGE_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
-SNOWFLAKE_BOUND: Final = 2**63  # exclusive; no message has a larger id before 2084, and Discord takes none
 STOPPED_AT_DEADLINE: Final = "time"
 UNKNOWN_MESSAGE: Final = 10008  # Discord's code
 

@@ -1,15 +1,20 @@
-"""Message and channel links, and the markup that a client makes of a channel."""
+"""Read ids, and the links that hold them, as people paste them."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
+
+import recall
+
+SNOWFLAKE_BOUND: Final = 2**63  # exclusive; ids are that small until 2084, and Discord takes no larger one
+SNOWFLAKE_DIGITS: Final = 15  # the shortest id, of the first days of 2015; a shorter number means something else
 
 _LINK = re.compile(
     r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com"
     r"/channels/(?P<guild>[0-9]{1,20})/(?P<channel>[0-9]{1,20})(?:/(?P<message>[0-9]{1,20}))?/?"
 )
-SNOWFLAKE_LIMIT = 2**64  # exclusive
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +32,11 @@ def read_link(text: str) -> Link | None:
     if match is None:
         return None
     ids = [int(match[name]) for name in ("guild", "channel", "message") if match[name] is not None]
-    return Link(*ids) if all(0 < number < SNOWFLAKE_LIMIT for number in ids) else None
+    return Link(*ids) if all(0 < number < recall.SEQUENCE_LIMIT for number in ids) else None
 
 
 def read_snowflake(text: str) -> int | None:
     """Return an id of digits alone; None for anything else, also for digits of other scripts."""
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SNOWFLAKE_LIMIT))):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(recall.SEQUENCE_LIMIT))):
         return None
-    return number if 0 < (number := int(text)) < SNOWFLAKE_LIMIT else None
+    return number if 0 < (number := int(text)) < recall.SEQUENCE_LIMIT else None

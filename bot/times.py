@@ -18,12 +18,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from .errors import Refusal
-from .links import read_snowflake
+from .links import SNOWFLAKE_BOUND, SNOWFLAKE_DIGITS, read_snowflake
 
 FIRST_INSTANT: Final = datetime(2015, 1, 1)  # noqa: DTZ001 - UTC; reckoned without zones, which end at year 9999
 SNOWFLAKE_SHIFT: Final = 22  # bits below the milliseconds
-LAST_BOUND: Final = 2**63 - 1  # ids are that small until 2084, and Discord takes no larger one
-MESSAGE_ID_DIGITS: Final = 15  # the shortest; ids of the first days of 2015
+LAST_BOUND: Final = SNOWFLAKE_BOUND - 1
 
 _TIME = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -74,7 +73,7 @@ def _first_sequence(text: str, now: datetime) -> tuple[int, bool]:
     if (time := _TIME.fullmatch(text)) is not None:
         return _sequence(_instant(time)), time["offset"] is None
     number = read_snowflake(text)
-    if number is None or len(text) < MESSAGE_ID_DIGITS:
+    if number is None or len(text) < SNOWFLAKE_DIGITS:
         raise BadTime
     return min(number, LAST_BOUND), False
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from recall.briefing import *
 from recall.errors import *
 from recall.log import *
 from recall.markers import *
 from recall.masking import *
+from recall.matching import *
+from recall.patterns import *
+from recall.pickers import *
 from recall.pins import *
+from recall.ranking import *
 from recall.records import *
+from recall.search import *
+from recall.session import *
 from recall.standings import *
+from recall.threads import *
 from recall.traces import *

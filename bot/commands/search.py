@@ -122,7 +122,7 @@ async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[S
 async def answer(asking: Asking, question: SearchQuestion, place: Place | None = None) -> Answer:
     """Search for what a question asks; access is asked for anew, whenever it was asked first."""
     place = place or await asking.place(str(question.place))
-    desk = await asking.open(place)
+    desk = await asking.open(place, after=question.after)
     edge = question.edges[-1] if question.edges else question.before
     request = queries.SearchRequest(
         question.text,

@@ -28,9 +28,9 @@ def board_json(answer: PinsAnswer) -> bytes:
 
 def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
     """Return a board as a Markdown document, newest pin first; what people wrote is escaped in it."""
-    label = "" if view.label is None else f" #{view.label}"
+    label = "" if view.label is None else f" {inert(f'#{view.label}')}"
     parts = [
-        f"# Pins: {inert(view.place)}{inert(label)}",
+        f"# Pins: {inert(view.place)}{label}",
         coverage_note(answer.coverage, instant=iso_instant),
         OTHER_PINS.replace("!", "\\!"),
     ]

@@ -173,11 +173,11 @@ def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:
 
 
 def _card(body: str, answer: PinsAnswer, view: PinsView, *, pages: int, short: bool = False) -> Card:
-    label = f" #{view.label}" if view.label is not None else ""
+    label = "" if view.label is None else f" {inert(f'#{view.label}', LABEL_CHARS)}"
     foot = [f"Page {min(view.page, pages - 1) + 1} of {pages}."] if pages > 1 else []
     foot += [CUT_SHORT] if short else []
     return Card(
-        title=f"Pins: {inert(view.place, PLACE_CHARS)}{inert(label, LABEL_CHARS)}",
+        title=f"Pins: {inert(view.place, PLACE_CHARS)}{label}",
         body=body,
         far=coverage_note(answer.coverage, goes_on=view.goes_on),
         foot=" ".join([*foot, OTHER_PINS]),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from recall.briefing import *
+from recall.compilation import *
+from recall.context_pins import *
 from recall.errors import *
+from recall.framed import *
+from recall.framing import *
 from recall.log import *
 from recall.markers import *
 from recall.masking import *
@@ -11,6 +15,7 @@ from recall.matching import *
 from recall.patterns import *
 from recall.pickers import *
 from recall.pins import *
+from recall.quoting import *
 from recall.ranking import *
 from recall.records import *
 from recall.search import *
@@ -18,3 +23,4 @@ from recall.session import *
 from recall.standings import *
 from recall.threads import *
 from recall.traces import *
+from recall.turns import *

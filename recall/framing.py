@@ -20,7 +20,6 @@ stands who wrote it, by id and kind, whatever name they chose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 
 from recall.errors import BrokenFrame, UnusableField, UnusableNonce
 from recall.quoting import quoted, unquoted, written_out

@@ -203,9 +203,7 @@ class Turns:
             mark = first_mark(view.branch, newest=rows[0].sequence if rows else None, request=request)
         inputs = None
         if rule.pins:
-            inputs = turn_inputs(
-                rows, mark, view.viewer, branch=view.branch, sees=sees, is_tool_result=is_tool_result
-            )
+            inputs = turn_inputs(rows, mark, view.viewer, branch=view.branch, sees=sees, is_tool_result=is_tool_result)
         if inputs is not None and self._pins is not None and not self._stopped:
             self._pins.pin(view, RangePin(TURN_INPUTS, *inputs))
         turn = self._current[view] = Turn(view, inputs, mark)

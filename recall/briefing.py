@@ -230,7 +230,8 @@ def fold_session_context(
 ) -> InitializedSession:
     """Fold a walk from `query.before` backwards: for a host that reads for itself, or sifts what was read."""
     where = query.conversation
-    inside = tuple(row for row in walk.rows if where.holds(row))
+    start = where.thread_root or 0
+    inside = tuple(row for row in walk.rows if row.sequence >= start and where.holds(row))
     pins = fold_pins(reversed(inside), PIN_LIMIT, allows=allows, dialect=dialect, address=address)
     threads: tuple[ThreadLine, ...] = ()
     if where.thread_root is None:

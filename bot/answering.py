@@ -31,7 +31,8 @@ from .errors import Refusal, sentence_of
 from .history import Progress
 from .queries import OpenDesk
 from .questions import AnyQuestion, Turn, question_url
-from .rendering.cards import Card, Links, card_embed, counted
+from .rendering.cards import Card, Links, counted
+from .rendering.embeds import card_embed
 from .services import Services
 
 PROGRESS_SECONDS: Final = 2.0  # between two lines on how far the reading has come; the first comes as late

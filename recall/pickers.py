@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recall.matching import CompiledPattern
 from recall.patterns import SearchPattern
-from recall.ranking import SELECT_LIMIT, Candidate, Hit, rank
+from recall.ranking import SELECT_LIMIT, Candidate, CompiledPattern, Hit, rank
 from recall.records import Value
 
 __all__ = ["Agent", "Desk", "Person", "agents", "desks", "people"]

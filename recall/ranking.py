@@ -5,30 +5,38 @@
     >>> [hit.id for hit in rank(parse_pattern("ali"), (Candidate("7", "Natalie"), Candidate("9", "Alice")))]
     ['9', '7']
 
-How a text is matched, and what that is worth, stands in `matching`.
+What a match is worth stands in `tiers`; how one is found, in `literals` and `expressions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import TypeAlias
 
-from recall.matching import CompiledPattern, MatchKind, TextMatch, compile_pattern
-from recall.patterns import SearchPattern, TextPattern
+from recall.expressions import CompiledRegex
+from recall.literals import CompiledText, CompiledWords
+from recall.patterns import RegexPattern, SearchPattern, TextPattern, WordsPattern
 from recall.records import Value
 from recall.text import strip
+from recall.tiers import TIERS, MatchKind, Remaining, TextMatch
 
 __all__ = [
     "SELECT_LIMIT",
     "Candidate",
+    "CompiledPattern",
     "Hit",
     "HitField",
+    "compile_pattern",
     "rank",
     "score",
     "score_pattern",
 ]
 
 SELECT_LIMIT = 8  # choices a picker offers at once
+
+
+CompiledPattern: TypeAlias = CompiledText | CompiledWords | CompiledRegex
 
 
 class HitField(StrEnum):
@@ -58,13 +66,30 @@ class Hit(Value, frozen=True):
     offset: int
 
 
+def compile_pattern(
+    pattern: SearchPattern | CompiledPattern, *, weakest: MatchKind = MatchKind.SUBSEQUENCE
+) -> CompiledPattern:
+    """Make a pattern ready to be matched; tiers below `weakest` will not count. One that is ready stays as it is.
+
+    Raises `InvalidPattern` with the position for an expression that does not compile. Compiling is not
+    bounded in memory: a stranger's expression is compiled only where the host has a limit.
+    """
+    if isinstance(pattern, TextPattern):
+        return CompiledText(pattern.query, TIERS[weakest])
+    if isinstance(pattern, WordsPattern):
+        return CompiledWords(pattern.words, TIERS[weakest])
+    if isinstance(pattern, RegexPattern):
+        return CompiledRegex(pattern.source, TIERS[weakest])
+    return pattern
+
+
 def score(query: str, text: str) -> TextMatch | None:
     """Match a literal query against a text; null when either is blank or nothing matches."""
     return score_pattern(compile_pattern(TextPattern(query)), text)
 
 
 def score_pattern(
-    pattern: SearchPattern | CompiledPattern, text: str, *, remaining: Callable[[], float] | None = None
+    pattern: SearchPattern | CompiledPattern, text: str, *, remaining: Remaining | None = None
 ) -> TextMatch | None:
     """Match a text, trimmed first; null when it is blank or nothing matches.
 

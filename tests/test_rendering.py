@@ -8,8 +8,9 @@ from recall_bot.answering import turn_buttons
 from recall_bot.queries import AnswerCoverage, LeftOut, PinsAnswer, SearchAnswer
 from recall_bot.questions import Turn
 from recall_bot.rendering.board_files import board_markdown
-from recall_bot.rendering.cards import CARD_WIDTH, Card, Links, card_embed, paged
+from recall_bot.rendering.cards import CARD_WIDTH, Card, Links, paged
 from recall_bot.rendering.coverage import GOES_ON, can_go_on, coverage_note
+from recall_bot.rendering.embeds import card_embed
 from recall_bot.rendering.inert import width
 from recall_bot.rendering.pins import PinsView, board_card, board_pages, history_card, history_pages
 from recall_bot.rendering.search import HIT_WIDTH, SearchView, expression_note, hit_block, search_card

@@ -233,7 +233,7 @@ logs = st.lists(
     max_size=14,
 ).map(
     lambda said: tuple(
-        LogMessage(number, place, parent if parent != number else None, author, body)
+        LogMessage(number, place, parent if parent and parent < number else None, author, body)
         for number, (body, author, parent, place) in enumerate(said, 1)
     )
 )

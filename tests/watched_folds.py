@@ -77,11 +77,11 @@ def fold(rows: Sequence[recall.LogMessage]) -> list[object]:
 
 def turn(rows: Sequence[recall.LogMessage], log: RowsLog, desk: recall.Conversation) -> list[object]:
     """Return what a turn reads: its context and inputs, framed, and a compilation under pressure."""
-    viewer = recall.AgentAuthor(id="scout", label="Scout")
+    viewer = recall.AgentAuthor(id="newcomer", label="Newcomer")
     briefing = recall.TeamBriefing(viewer=viewer, desk=desk, teammates=(rows[0].author,))
     session = run(recall.initialize_session_with_context(log, recall.SessionQuery(conversation=desk), briefing))
     assert isinstance(session, recall.InitializedSession)
-    inputs = recall.turn_inputs(reversed(rows), recall.ReadMark("main", rows[-50].sequence), "scout")
+    inputs = recall.turn_inputs(reversed(rows), recall.ReadMark("main", rows[-50].sequence), "newcomer")
     assert inputs is not None
     chunks = [rows[start : start + 9] for start in range(0, len(rows), 9)]
     summaries = [recall.Summary(chunk[0].sequence, chunk[-1].sequence, chunk[0].content) for chunk in chunks]

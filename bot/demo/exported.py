@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from ..exports.files import find_files
-from ..exports.library import BROKEN_OFF, _instant
+from ..exports.library import BROKEN_OFF, instant_of
 from ..exports.places import place_of, snowflake
 from ..exports.reading import Reading, read_file
 from ..exports.records import Attachment, ForwardedMessage, Message, User
@@ -24,7 +24,7 @@ from ..exports.rows import name_of, type_number
 from ..shown import AUTHORED_TYPES, REPLY_TYPE
 from .world import THREAD_CREATED_POST, Embed, File, Forward, Place, PlaceKind, Post, Room, Speaker, SpeakerKind
 
-POSTS_SHOWN = 5_000  # of all channels together; more makes every action in the page wait
+PLACE_POSTS = 2_000  # of each channel or thread; with more, every action in the page takes seconds
 VIEWERS_SHOWN = 12  # whom one can be, the busiest authors of the channel shown
 GUEST_ID, NOBODY_ID, DIRECT_MESSAGES_ID = (ms << 22 for ms in (1, 2, 3))  # before anything on Discord had an id
 GUEST = Speaker(GUEST_ID, "you", "You", "person", moderator=True)
@@ -56,7 +56,7 @@ def read_exports(paths: Sequence[Path]) -> Room:
 
 def _written_at(reading: Reading) -> datetime:
     """Return when a file was written, of which the later counts where two hold the same message."""
-    return _instant(reading.document.exported_at) or datetime.min.replace(tzinfo=UTC)
+    return instant_of(reading.document.exported_at) or datetime.min.replace(tzinfo=UTC)
 
 
 class _Gatherer:
@@ -87,10 +87,12 @@ class _Gatherer:
         """Return everything that was gathered."""
         places = [*self._parents(), *map(_place, self._gathered.values())]
         places.sort(key=lambda place: place.parent_id is not None)
-        total = sum(len(place.posts) for place in places)
-        if total > POSTS_SHOWN:
-            places = _newest(places, POSTS_SHOWN)
-            self._notes.append(f"the newest {POSTS_SHOWN:,} of {total:,} messages are in the room")
+        for number, place in enumerate(places):
+            if len(place.posts) > PLACE_POSTS:
+                places[number] = replace(place, posts=place.posts[-PLACE_POSTS:])
+                self._notes.append(
+                    f"of #{place.name} the newest {PLACE_POSTS:,} of {len(place.posts):,} messages are shown"
+                )
         shown = max(places, key=lambda place: len(place.posts))
         busiest = Counter(post.author_id for post in shown.posts if self._speakers[post.author_id].kind == "person")
         viewers = [GUEST, *(self._speakers[author_id] for author_id, _ in busiest.most_common(VIEWERS_SHOWN))]
@@ -153,14 +155,6 @@ def _place(gathered: _Gathered) -> Place:
     posts = tuple(sorted(gathered.posts.values(), key=attrgetter("id")))
     owner_id = posts[0].author_id if posts else GUEST_ID
     return Place(gathered.id, gathered.name, gathered.kind, posts, parent_id=gathered.parent_id, owner_id=owner_id)
-
-
-def _newest(places: Iterable[Place], limit: int) -> list[Place]:
-    """Return places with the newest posts only, `limit` of all places together."""
-    kept = {
-        post.id for post in sorted((post for place in places for post in place.posts), key=attrgetter("id"))[-limit:]
-    }
-    return [replace(place, posts=tuple(post for post in place.posts if post.id in kept)) for place in places]
 
 
 def _target(message: Message, number: int | str) -> tuple[int | None, int | None]:

@@ -85,7 +85,6 @@ class _Reader:
         self._guild_id = next(self._founded)
         self._speakers: dict[str, Speaker] = {}
         self._sections: list[_Section] = []
-        self._last = FOUNDED
         self._day: datetime | None = None
 
     def read(self, transcript: str) -> Room:
@@ -124,8 +123,9 @@ class _Reader:
             raise RoomError(number, "a message needs a place, a day and a known speaker before it")
         section = self._sections[-1]
         written = self._day + timedelta(hours=int(hour), minutes=int(minute))
-        previous = discord.utils.snowflake_time(section.lines[-1].id) if section.lines else FOUNDED
-        at = max(written, previous + timedelta(seconds=BETWEEN_SECONDS))
+        at = written
+        if section.lines:
+            at = max(at, discord.utils.snowflake_time(section.lines[-1].id) + timedelta(seconds=BETWEEN_SECONDS))
         if at - written >= timedelta(minutes=1):
             raise RoomError(number, "this message is earlier than the one before it")
         # The place's number keeps messages of two places in one instant apart.

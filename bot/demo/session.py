@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 import webbrowser
-from collections.abc import Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 AFTER_ROOM = timedelta(minutes=5)  # between the newest message and the moment the demo opens in
 NOTICE_SETTLE_SECONDS = 1  # the page waits for what follows from a message, so a second shows the notice with it
 NOTICE_COOLDOWN_SECONDS = 10  # trying it twice is what a demo is for
-SEARCH_COOLDOWN_SECONDS = 1
 
 TRY_ROOM = """\
   /pins                                     the board, newest pin first
@@ -66,13 +65,8 @@ async def serve(exports: Sequence[Path], *, open_browser: bool, port: int | None
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("discord.client").setLevel(logging.ERROR)  # it warns of voice, which nobody here speaks
     room = read_exports(exports) if exports else read_room()
-    clock = LiveClock(room.ends_at + AFTER_ROOM)
-    bot = RecallBot(demo_config(room), cog={"now": clock.now}, shard_count=1)
     try:
-        async with (
-            simulated(room, bot, clock=clock) as env,
-            env.preview(channel_of(env, room), viewers=viewers_of(env, room), layout="channel", port=port) as preview,
-        ):
+        async with open_demo(room, port=port) as (_, preview):
             say(welcome(room, preview.url, own_room=not exports))
             if open_browser and has_display():
                 await asyncio.to_thread(webbrowser.open, preview.url)
@@ -81,24 +75,42 @@ async def serve(exports: Sequence[Path], *, open_browser: bool, port: int | None
         raise DemoError(_explained(error, port)) from error
 
 
+@asynccontextmanager
+async def open_demo(room: Room, *, port: int | None = None) -> AsyncIterator[tuple[simcord.Env, simcord.Preview]]:
+    """Run the real bot in a room, and serve a page of the place that it shows."""
+    clock = LiveClock(room.ends_at + AFTER_ROOM)
+    bot = RecallBot(demo_config(room), cog={"now": clock.now}, shard_count=1)
+    async with simulated(room, bot, clock=clock) as env:
+        viewers = viewers_of(env, room)
+        async with env.preview(channel_of(env, room), viewers=viewers, layout="channel", port=port) as preview:
+            yield env, preview
+
+
 def demo_config(room: Room) -> Config:
     """Return the configuration for a room: the defaults, switched on everywhere, and quick enough to watch."""
     return Config(
         channels=ChannelsConfig(enabled=frozenset(Snowflake(place.id) for place in room.places)),
         notices=NoticesConfig(settle_seconds=NOTICE_SETTLE_SECONDS, cooldown_seconds=NOTICE_COOLDOWN_SECONDS),
-        search=SearchConfig(cooldown_seconds=SEARCH_COOLDOWN_SECONDS),
+        search=SearchConfig(cooldown_seconds=0),
     )
 
 
 def welcome(room: Room, url: str, *, own_room: bool) -> str:
     """Return what is said at the start: what is shown, where, and what to try."""
-    messages = sum(len(place.posts) for place in room.places)
-    places = f"{len(room.places)} places" if len(room.places) > 1 else "one place"
-    lines = [f"#{room.shown.name} of {room.guild_name}: {messages:,} messages in {places}, simulated on this machine."]
+    threads = sum(place.parent_id is not None for place in room.places)
+    parts = [_counted(len(list(room.posts)), "message"), _counted(len(room.places) - threads, "channel")]
+    if threads:
+        parts.append(_counted(threads, "thread"))
+    messages, *places = parts
+    lines = [f"#{room.shown.name} of {room.guild_name}, simulated here: {messages} in {' and '.join(places)}."]
     lines += (f"Note: {note}." for note in room.notes)
     lines += ["", f"  {url}", "", "Try in the page:", (TRY_ROOM if own_room else TRY_EXPORT) + TRY_LINES]
     lines.append("The address is the key to this session. Ctrl-C ends it.")
     return "\n".join(lines)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def say(text: str) -> None:

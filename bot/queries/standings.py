@@ -29,10 +29,11 @@ class StandingsRequest:
 
 @dataclass(frozen=True, slots=True)
 class StandingsAnswer:
-    """Hold the topics on the floor, the state of the room, and how far it looked."""
+    """Hold the topics on the floor, the state of the room, the names behind the ids, and how far it looked."""
 
     standings: tuple[recall.TopicStanding, ...]
     consensus: recall.Consensus
+    names: Mapping[str, str]
     coverage: AnswerCoverage
 
 
@@ -71,4 +72,5 @@ async def room_standings(desk: OpenDesk, request: StandingsRequest) -> Standings
         for trace in recall.read_traces(rows, dialect=DIALECT)
     )
     found = recall.standings(traces, len(rows), request.policy, eligible=_ELIGIBLE[request.voters])
-    return StandingsAnswer(found, recall.consensus(found, request.policy), coverage_of(desk, walk.coverage))
+    names = {recall.author_id(row.author): recall.author_label(row.author) for row in rows}
+    return StandingsAnswer(found, recall.consensus(found, request.policy), names, coverage_of(desk, walk.coverage))

@@ -9,8 +9,8 @@ import msgspec
 import recall
 from recall.text import collapse, cut, is_blank
 
+from ..links import seconds_of
 from ..queries import PinsAnswer, WhereIs
-from .cards import instant_of
 from .coverage import coverage_note
 from .inert import inert
 from .pins import OTHER_PINS, Found, PinsView, row_text
@@ -46,7 +46,7 @@ def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
 
 def iso_instant(sequence: int) -> str:
     """Return the instant of a message, in UTC, to the second."""
-    return datetime.fromtimestamp(instant_of(sequence), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(seconds_of(sequence), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _entry(pin: recall.Pin, view: PinsView, where: WhereIs, row: recall.LogMessage | None) -> str:

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import discord
-
 import recall
 
+from ..links import seconds_of
 from .inert import fitted, inert, width
 
 TITLE_WIDTH = 256
@@ -24,13 +23,8 @@ CARD_WIDTH = 6000
 
 NAME_CHARS = 40  # of an author; Discord allows 32, and 80 for a webhook
 PLACE_CHARS = 60
-FAR_HEADING = "How far this looked"
-ACCENT = 0x4F6D8F
 
 Block = TypeVar("Block")
-
-_EPOCH_MS = 1_420_070_400_000  # 2015-01-01T00:00Z, where Discord's ids begin to count
-_ID_SHIFT = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +59,6 @@ class Links:
         return f"https://discord.com/channels/{self.guild_id}/{place}/{sequence}"
 
 
-def card_embed(card: Card, url: str | None = None) -> discord.Embed:
-    """Make the embed of a card; what would break a limit is cut off with `…`, which the renderers avoid."""
-    embed = discord.Embed(
-        title=clipped(card.title, TITLE_WIDTH), description=clipped(card.body, BODY_WIDTH), url=url, colour=ACCENT
-    )
-    if card.far:
-        embed.add_field(name=FAR_HEADING, value=clipped(card.far, NOTE_WIDTH), inline=False)
-    if card.foot:
-        embed.set_footer(text=clipped(card.foot, FOOT_WIDTH))
-    return embed
-
-
 def clipped(text: str, limit: int) -> str:
     """Return a text of at most `limit` wide; the last resort, it does not know markup."""
     return text if width(text) <= limit else fitted(lambda chars: text[:chars] + "…", limit)
@@ -84,12 +66,7 @@ def clipped(text: str, limit: int) -> str:
 
 def when(sequence: int) -> str:
     """Return the instant of a message as markup that each client shows in its own time zone and language."""
-    return f"<t:{instant_of(sequence)}:f>"
-
-
-def instant_of(sequence: int) -> int:
-    """Return when a message was sent, in seconds since 1970."""
-    return ((sequence >> _ID_SHIFT) + _EPOCH_MS) // 1000
+    return f"<t:{seconds_of(sequence)}:f>"
 
 
 def named(author: recall.Author) -> str:

@@ -33,19 +33,21 @@ def coverage_note(
     before: int | None = None,
     goes_on: str | None = None,
     instant: Callable[[int], str] = when,
+    quote: Callable[[str, int], str] = inert,
 ) -> str:
     """Return the sentences on an answer's reach.
 
     `before`: where the window begins, null for the newest message. `goes_on`: what the button does that reads on,
-    null where there is none. `instant` writes when a message was sent.
+    null where there is none. `instant` writes when a message was sent, `quote` what others
+    have named, at most so many characters of it.
     """
     said = [_reach(coverage, before, instant)]
     if goes_on is not None:
         said.append(goes_on)
     if coverage.left_out:
-        said.append(_left_out(coverage.left_out))
+        said.append(_left_out(coverage.left_out, quote))
     if coverage.as_of is not None:
-        said.append(f"As of {inert(coverage.as_of, LEFT_OUT_CHARS)}.")
+        said.append(f"As of {quote(coverage.as_of, LEFT_OUT_CHARS)}.")
     return " ".join(said)
 
 
@@ -79,8 +81,8 @@ def _because(stopped: str, glue: str) -> str:
     return glue + _STOPPED.get(stopped, _STOPPED_UNKNOWN)
 
 
-def _left_out(places: tuple[LeftOut, ...]) -> str:
-    named = [f"{inert(place.name, LEFT_OUT_CHARS)} ({inert(place.reason, LEFT_OUT_CHARS)})" for place in places]
+def _left_out(places: tuple[LeftOut, ...], quote: Callable[[str, int], str]) -> str:
+    named = [f"{quote(place.name, LEFT_OUT_CHARS)} ({quote(place.reason, LEFT_OUT_CHARS)})" for place in places]
     if len(named) > LEFT_OUT_NAMED:
         named[LEFT_OUT_NAMED:] = [f"{len(named) - LEFT_OUT_NAMED:,} more"]
     return f"Left out: {', '.join(named)}."

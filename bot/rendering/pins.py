@@ -133,6 +133,12 @@ def history_events(answer: PinsAnswer, label: str | None) -> list[recall.PinEven
     return [event for event in events if event.directive.target in targets]
 
 
+def event_words(event: recall.PinEvent) -> str:
+    """Say what a pin or unpin did."""
+    directive = event.directive
+    return _EFFECTS.get((directive.action, event.effect), f"{directive.action}: {event.effect}")
+
+
 def history_pages(answer: PinsAnswer, view: PinsView) -> list[list[str]]:
     """Write the pins and unpins of a reach, newest first, dealt out to pages that fit a card."""
     lines = [event_line(event, answer, view.links) for event in history_events(answer, view.label)]
@@ -160,7 +166,7 @@ def export_card(answer: PinsAnswer, view: PinsView) -> Card:
 def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:
     """Write what somebody did to a pin, when, and what came of it."""
     directive = event.directive
-    did = _EFFECTS.get((directive.action, event.effect), f"{directive.action}: {event.effect}")
+    did = event_words(event)
     line = answer.rows.get(directive.sequence)
     target = answer.rows.get(directive.target)
     said = [

@@ -1,0 +1,1 @@
+"""The reading commands of the command line: the questions of the room, asked of files."""

@@ -1,0 +1,199 @@
+"""Hold what a set of export files shows: desks with their threads, each open for questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Self
+
+import recall
+
+from ..errors import Refusal
+from ..links import read_link, read_snowflake
+from ..queries import LeftOut, OpenDesk
+from .log import ExportLog
+
+if TYPE_CHECKING:
+    from .library import Part
+
+BEGINS_LATE = "date range"  # why a walk over an export ends before the beginning of its channel
+NO_FILE = "no file of it was given"
+
+
+class PlaceUnknown(Refusal):
+    """Say that files hold no such channel or thread, or several; `names` are those to choose from."""
+
+    def __init__(self, asked: str, names: tuple[str, ...], *, several: bool = False) -> None:
+        super().__init__(asked, names)
+        self.asked = asked
+        self.names = names
+        self.several = several
+
+    @property
+    def sentence(self) -> str:
+        """What was asked for, and what there is."""
+        choices = ", ".join(self.names)
+        if self.several:
+            return f"{self.asked!r} is more than one place in these files: give the id of one of {choices}."
+        return f"These files hold no channel or thread {self.asked!r}: there is {choices}."
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedThread:
+    """Name a public thread of a desk."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedDesk:
+    """Hold a channel of an export with its public threads.
+
+    `rows` are newest first. `left_out`: threads that it speaks of and that no file holds. `as_of`: when the
+    oldest of its files was written, null where one does not say. `from_start`: whether it begins where the
+    channel does.
+    """
+
+    id: str
+    name: str
+    guild_id: str
+    guild_name: str
+    threads: tuple[ExportedThread, ...]
+    rows: tuple[recall.LogMessage, ...] = field(repr=False)
+    left_out: tuple[LeftOut, ...]
+    as_of: datetime | None
+    from_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """Hold every desk of the files that were read, in the files' order, and all rows, newest first.
+
+    `problems`: a sentence for each file that was not read whole.
+    """
+
+    desks: tuple[ExportedDesk, ...]
+    rows: tuple[recall.LogMessage, ...] = field(repr=False)
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, parts: list[Part], rows: tuple[recall.LogMessage, ...], problems: tuple[str, ...]) -> Self:
+        """Sort rows (newest first) into the desks that the files' places name."""
+        members: dict[str, list[Part]] = {}
+        for part in parts:
+            members.setdefault(part.found.place.desk_id, []).append(part)
+        if len(members) == 1:
+            inside = dict.fromkeys(members, rows)
+        else:
+            sorted_in: dict[str, list[recall.LogMessage]] = {desk_id: [] for desk_id in members}
+            for row in rows:
+                sorted_in[row.chat_id or ""].append(row)
+            inside = {desk_id: tuple(found) for desk_id, found in sorted_in.items()}
+        known = {part.found.place.id for part in parts}
+        desks = tuple(_desk(desk_id, found, inside[desk_id], known) for desk_id, found in members.items())
+        return cls(desks, rows, problems)
+
+    def find(self, text: str) -> str:
+        """Return the id of the channel or thread that `text` means: an id, a link, a mention, or a name.
+
+        Case does not count in names, nor a `#` before them. Raises `PlaceUnknown` unless it is exactly one.
+        """
+        text = text.strip()
+        link = read_link(text)
+        number = link.channel_id if link is not None else read_snowflake(text.removeprefix("<#").removesuffix(">"))
+        places = list(self.places())
+        if number is not None and (found := [place for place in places if place[0] == str(number)]):
+            return found[0][0]
+        wanted = text.removeprefix("#").casefold()
+        found = [place for place in places if place[1].casefold() == wanted]
+        if len(found) == 1:
+            return found[0][0]
+        names = tuple(f"#{name} ({place_id})" for place_id, name in found or places)
+        raise PlaceUnknown(text, names, several=bool(found))
+
+    def open(self, place_id: str | None) -> OpenDesk:
+        """Open a desk or thread by its id, or everything (null), for questions. Raises `PlaceUnknown`."""
+        if place_id is None:
+            return _open(self.desks, self.rows, None)
+        for desk in self.desks:
+            if desk.id == place_id:
+                return _open((desk,), desk.rows, recall.Conversation(desk.id, desk.name))
+            for thread in desk.threads:
+                if thread.id == place_id:
+                    inside = recall.Conversation(desk.id, desk.name, thread_root=int(thread.id))
+                    return _open((desk,), tuple(filter(inside.holds, desk.rows)), inside)
+        raise PlaceUnknown(place_id, tuple(f"#{name} ({known})" for known, name in self.places()))
+
+    def authors(self) -> set[tuple[str, str]]:
+        """Return the id of every author with every name it used."""
+        return {
+            (recall.author_id(row.author), recall.author_label(row.author))
+            for row in self.rows
+            if not isinstance(row.author, recall.SystemAuthor)
+        }
+
+    def places(self) -> Iterator[tuple[str, str]]:
+        """Yield the id and name of every desk, and of its threads after it."""
+        for desk in self.desks:
+            yield desk.id, desk.name
+            for thread in desk.threads:
+                yield thread.id, thread.name
+
+
+def _desk(desk_id: str, parts: list[Part], rows: tuple[recall.LogMessage, ...], known: set[str]) -> ExportedDesk:
+    """Make one desk of the files that belong to it; `known` are the ids of all channels and threads with a file."""
+    own = [part for part in parts if part.found.place.thread is None]
+    place = (own or parts)[0].found.place
+    threads = {
+        part.found.place.id: ExportedThread(part.found.place.id, part.found.place.name)
+        for part in parts
+        if part.found.place.thread is not None
+    }
+    started = sorted({str(thread) for part in parts for thread in part.found.threads_started} - known, key=int)
+    left_out = [LeftOut(thread, f"thread {thread}", NO_FILE) for thread in started]
+    if not own and any(part.found.starts_elsewhere for part in parts):  # of a forum there is nothing more to have
+        left_out.insert(0, LeftOut(desk_id, place.desk_name, NO_FILE))
+    begun = {part.found.place.id for part in parts if part.from_start}
+    return ExportedDesk(
+        id=desk_id,
+        name=place.desk_name,
+        guild_id=place.guild_id,
+        guild_name=place.guild_name,
+        threads=tuple(threads.values()),
+        rows=rows,
+        left_out=tuple(left_out),
+        as_of=_earliest(part.exported_at for part in parts),
+        from_start=all(part.found.place.id in begun for part in parts),
+    )
+
+
+def _open(
+    desks: tuple[ExportedDesk, ...], rows: tuple[recall.LogMessage, ...], conversation: recall.Conversation | None
+) -> OpenDesk:
+    """Open rows that belong to these desks."""
+    log = ExportLog(rows, begins_late=None if all(desk.from_start for desk in desks) else BEGINS_LATE)
+    thread_only = conversation is not None and conversation.thread_root is not None
+    as_of = _earliest(desk.as_of for desk in desks)
+    places = {place for desk in desks for place in (desk.id, *(thread.id for thread in desk.threads))}
+
+    def address(text: str) -> int | None:
+        link = read_link(text)
+        return link.message_id if link is not None and str(link.channel_id) in places else None
+
+    return OpenDesk(
+        log,
+        conversation,
+        left_out=() if thread_only else tuple(left for desk in desks for left in desk.left_out),
+        as_of=None if as_of is None else as_of.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        read_row=log.read_row,
+        address=address,
+    )
+
+
+def _earliest(instants: Iterable[datetime | None]) -> datetime | None:
+    """Return the earliest instant; null when one is not known, or there is none."""
+    found = tuple(instants)
+    known = [instant for instant in found if instant is not None]
+    return min(known) if known and len(known) == len(found) else None

@@ -1,0 +1,89 @@
+"""The options that the reading commands share, and what they mean."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from ..errors import AuthorNotFound, Refusal
+from ..exports import Exports, load_exports
+from ..links import SNOWFLAKE_DIGITS, read_snowflake
+from ..shown import flatten_name
+from ..times import Bound
+from .output import instant, reading_progress, say
+
+Paths: TypeAlias = Annotated[
+    list[Path], typer.Argument(help="Export files (JSON, by DiscordChatExporter), or folders of them.", metavar="PATH…")
+]
+In: TypeAlias = Annotated[
+    str | None, typer.Option("--in", metavar="PLACE", help="A channel or thread: an ID, link, mention or name.")
+]
+SelfIds: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--self", metavar="ID", help="An author who was Recall itself; may be repeated.")
+]
+Scan: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Look at the newest N messages only.", show_default="all of them")
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object; IDs are strings.")]
+Sort: TypeAlias = Literal["best", "newest"]
+Show: TypeAlias = Literal["board", "history", "export"]
+
+
+class SeveralChannels(Refusal):
+    """Say that files hold several channels where a question is about one."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
+
+    @property
+    def sentence(self) -> str:
+        """Which channels there are."""
+        return f"These files hold several channels; say which by --in: {', '.join(self.names)}."
+
+
+def read_files(paths: list[Path], self_ids: list[str] | None) -> Exports:
+    """Read export files, and say of each that could not be read whole how far it was. Raises `ExportError`."""
+    with reading_progress() as advance:
+        exports = load_exports(paths, self_ids=self_ids or (), on_progress=advance)
+    for problem in exports.problems:
+        say(problem)
+    return exports
+
+
+def one_place(exports: Exports, place: str | None) -> str:
+    """Return the id of the one channel or thread that a question is about. Raises a `Refusal` where it is not one."""
+    if place is not None:
+        return exports.find(place)
+    if len(exports.desks) != 1:
+        raise SeveralChannels(tuple(f"#{desk.name} ({desk.id})" for desk in exports.desks))
+    return exports.desks[0].id
+
+
+def author_of(exports: Exports, text: str) -> str:
+    """Return the id of the author that a text means: an id, a mention, or a name that is exactly one author's."""
+    text = text.strip()
+    number = read_snowflake(text.removeprefix("<@").removeprefix("!").removesuffix(">"))
+    if number is not None and (text.startswith("<@") or len(text) >= SNOWFLAKE_DIGITS):
+        return str(number)
+    wanted = flatten_name(text.removeprefix("@")).lower()
+    found = {author_id for author_id, label in exports.authors() if label.lower() == wanted}
+    if len(found) != 1:
+        raise AuthorNotFound
+    return found.pop()
+
+
+def now() -> datetime:
+    """Return the time from which spans such as `3d` reach back."""
+    return datetime.now(UTC)
+
+
+def say_assumed(*bounds: Bound | None) -> None:
+    """Say that a time without an offset was read as UTC, where one was."""
+    for bound in bounds:
+        if bound is not None and bound.assumed_utc:
+            say(f"a time without an offset is UTC: {instant(bound.sequence)}")
+            return

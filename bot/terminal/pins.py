@@ -1,0 +1,99 @@
+"""`recall-bot pins PATH…`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+import recall
+
+from .. import queries
+from ..rendering.board_files import board_json, board_markdown
+from ..rendering.cards import Links
+from ..rendering.inert import neutral
+from ..rendering.pins import PinsView, event_words
+from .options import In, Json, Paths, Scan, SelfIds, Show, one_place, read_files
+from .output import Exit, coverage_line, instant, name, print_json, print_text, standard_output
+
+
+def pins(
+    paths: Paths,
+    *,
+    label: Annotated[str | None, typer.Option(metavar="LABEL", help="Only pins under this label; # optional.")] = None,
+    place: In = None,
+    show: Annotated[Show, typer.Option(help="The board, every pin and unpin, or the board as Markdown.")] = "board",
+    scan: Scan = None,
+    self_ids: SelfIds = None,
+    as_json: Json = False,
+) -> None:
+    """Show the board of a channel in exports, newest pin first."""
+    exports = read_files(paths, self_ids)
+    desk = exports.open(one_place(exports, place))
+    wanted = None if label is None else recall.text.collapse(label).removeprefix("#") or None
+    request = queries.PinsRequest(label=wanted, scan=scan or max(1, len(exports.rows)))
+    answer = asyncio.run(queries.pins(desk, request))
+    events = [event for event in answer.events if wanted in {None, event.directive.label}]
+    if as_json and show == "history":
+        shown = [recall.to_wire(event, string_ids=True) for event in events]
+        print_json({"history": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
+    elif as_json:
+        print_text(board_json(answer).decode())
+    elif show == "export":
+        _print_markdown(desk, answer, wanted)
+    elif show == "history":
+        _print_history(answer, events)
+    else:
+        _print_board(answer)
+    raise typer.Exit(Exit.FOUND if (events if show == "history" else answer.pins) else Exit.NOTHING)
+
+
+def _print_board(answer: queries.PinsAnswer) -> None:
+    out = standard_output()
+    for pin in answer.pins:
+        mark = "" if pin.sequence in answer.working else " · older"
+        label = "" if pin.label is None else f"#{neutral(pin.label)} · "
+        out.row(
+            (label, "bold cyan"),
+            f"pinned by {name(pin.pinned_by)} · ",
+            (f"{instant(pin.pinned_at)} · {pin.sequence}{mark}", "dim"),
+        )
+        if pin.note is not None:
+            out.row("  — ", neutral(pin.note))
+        if pin.sequence in answer.gone:
+            out.row(("  (the pinned message is gone)", "dim"))
+        elif pin.excerpt is not None:
+            out.row("  > ", neutral(pin.excerpt))
+    if not answer.pins:
+        out.row("Nothing is pinned.")
+    out.row((coverage_line(answer.coverage), "dim"))
+
+
+def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) -> None:
+    out = standard_output()
+    for event in reversed(events):
+        directive = event.directive
+        label = "" if directive.label is None else f" #{neutral(directive.label)}"
+        note = "" if directive.note is None else f" — {neutral(directive.note)}"
+        out.row(
+            (f"{instant(directive.sequence)} · ", "dim"),
+            (name(directive.author), "bold"),
+            f" {event_words(event)} {directive.target}{label}{note}",
+        )
+    if not events:
+        out.row("No pin and no unpin.")
+    out.row((coverage_line(answer.coverage), "dim"))
+
+
+def _print_markdown(desk: queries.OpenDesk, answer: queries.PinsAnswer, label: str | None) -> None:
+    place = "" if desk.conversation is None else f"#{desk.conversation.desk_name}"
+    view = PinsView(place, Links(0, 0), label)
+    found = {pin.sequence: (_where(answer, pin.sequence), answer.rows.get(pin.sequence)) for pin in answer.pins}
+    print_text(board_markdown(answer, view, found))
+
+
+def _where(answer: queries.PinsAnswer, sequence: int) -> queries.WhereIs:
+    if sequence in answer.rows:
+        return "here"
+    return "gone" if sequence in answer.gone else "not read"

@@ -16,10 +16,17 @@
     │   ├── InvalidPattern
     │   ├── RegexUnsupported
     │   └── PatternTimeout
-    └── PolicyError                who configured the policy must act
-        ├── ZeroQuorumThreshold
-        ├── ZeroQuorumWindow
-        └── ZeroRefutationCap
+    ├── PolicyError                who configured the policy must act
+    │   ├── ZeroQuorumThreshold
+    │   ├── ZeroQuorumWindow
+    │   └── ZeroRefutationCap
+    ├── FrameError                 who frames, or reads a frame, must act
+    │   ├── UnusableNonce
+    │   ├── UnusableField
+    │   └── BrokenFrame
+    └── CompilationError           who asked for the context must act
+        ├── SummaryRefused
+        └── OverBudget
 
 Errors carry fields, not formatted text; `str(error)` is one lower-case sentence made of them.
 """
@@ -29,11 +36,15 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 __all__ = [
+    "BrokenFrame",
+    "CompilationError",
     "CursorAfterOldest",
     "CursorDidNotAdvance",
     "DuplicateSequence",
     "EmptyPageCursor",
+    "FrameError",
     "InvalidPattern",
+    "OverBudget",
     "PageError",
     "PageNotDescending",
     "PageOutOfRange",
@@ -45,6 +56,9 @@ __all__ = [
     "ReadError",
     "RecallError",
     "RegexUnsupported",
+    "SummaryRefused",
+    "UnusableField",
+    "UnusableNonce",
     "WalkStopped",
     "ZeroQuorumThreshold",
     "ZeroQuorumWindow",
@@ -217,3 +231,68 @@ class ZeroRefutationCap(PolicyError):
     """Say that a policy caps every topic from the start."""
 
     message = "a refutation cap of zero carries nothing"
+
+
+class FrameError(RecallError):
+    """Say that a frame around recalled text could not be made or read."""
+
+
+class UnusableNonce(FrameError):
+    """Say that a nonce is none that contents could be kept from forging (it is not repeated: it is a secret)."""
+
+    message = "a nonce is {least} to {most} lower-case hexadecimal digits, not these {chars} characters"
+
+    def __init__(self, *, chars: int, least: int, most: int) -> None:
+        self.chars = chars
+        self.least = least
+        self.most = most
+
+
+class UnusableField(FrameError):
+    """Say that a record has a field whose name is no plain word, or has one twice."""
+
+    message = "a record cannot have the field {name!r}"
+
+    def __init__(self, *, name: str) -> None:
+        self.name = name
+
+
+class BrokenFrame(FrameError):
+    """Say that a text is not as frames are written, and at which of its lines (the first is 1)."""
+
+    message = "line {line} is not as a frame is written"
+
+    def __init__(self, *, line: int) -> None:
+        self.line = line
+
+
+class CompilationError(RecallError):
+    """Say that no context can be made as it was asked for."""
+
+
+class SummaryRefused(CompilationError):
+    """Say that a summary would hide rows: there is a hole in its own `range`, or in the `tail` after it."""
+
+    message = "the summary of {first} to {last} has a hole in its {hole}"
+
+    def __init__(self, *, first: int, last: int, hole: Literal["range", "tail"]) -> None:
+        self.first = first
+        self.last = last
+        self.hole = hole
+
+
+class OverBudget(CompilationError):
+    """Say that a context does not fit, even with every summary that may stand in.
+
+    All in units of the measure: `actual` is the least it comes to. Of that, `tail` are the newest rows,
+    `pinned` the other rows that are pinned, `uncovered` the rows that no summary stands in for.
+    """
+
+    message = "the context comes to {actual}, {budget} are allowed"
+
+    def __init__(self, *, budget: int, actual: int, pinned: int, tail: int, uncovered: int) -> None:
+        self.budget = budget
+        self.actual = actual
+        self.pinned = pinned
+        self.tail = tail
+        self.uncovered = uncovered

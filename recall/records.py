@@ -30,6 +30,7 @@ __all__ = [
     "SystemAuthor",
     "Value",
     "author_id",
+    "author_kind",
     "author_label",
     "from_wire",
     "to_wire",
@@ -80,6 +81,11 @@ def author_id(author: Author) -> str:
     if isinstance(author, OperatorAuthor):
         return OPERATOR_ID
     return author.kind if isinstance(author, SystemAuthor) else author.id
+
+
+def author_kind(author: Author) -> str:
+    """Return the word for what an author is: `operator`, `person`, `agent` or `system`."""
+    return str(type(author).__struct_config__.tag)
 
 
 def author_label(author: Author) -> str:

@@ -7,13 +7,13 @@ the window is sure to be full, so the cost does not grow with the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Reversible
 
 from recall.log import NOTHING_READ, SCAN_LIMIT, Coverage, SessionLog, walk_log
 from recall.records import Conversation, LogMessage, Sequence, Value
 from recall.text import is_blank
 
-__all__ = ["SESSION_WINDOW", "Projection", "SessionQuery", "project_session"]
+__all__ = ["SESSION_WINDOW", "Projection", "SessionQuery", "fold_session", "project_session"]
 
 SESSION_WINDOW = 30  # rows of a conversation that a turn reads
 
@@ -40,14 +40,37 @@ async def project_session(log: SessionLog, query: SessionQuery, *, scan: int = S
     """
     if query.window <= 0:
         return Projection((), NOTHING_READ)
+    walk = await walk_log(log, scan=scan, before=query.before, ends_at=_is_full(query))
+    return Projection(_project(walk.rows, query), walk.coverage)
+
+
+def fold_session(rows: Iterable[LogMessage], query: SessionQuery) -> tuple[LogMessage, ...]:
+    """Project rows that were read from `query.before` backwards, newest first, as `project_session` would.
+
+    Rows older than the one with which the window is sure to be full have no say.
+    """
+    if query.window <= 0:
+        return ()
+    full = _is_full(query)
+    read: list[LogMessage] = []
+    for row in rows:
+        read.append(row)
+        if full(row):
+            break
+    return _project(read, query)
+
+
+def _project(read: Reversible[LogMessage], query: SessionQuery) -> tuple[LogMessage, ...]:
     where = query.conversation
-    full = _thread_is_full(query) if where.thread_root is not None else _desk_is_full(query)
-    walk = await walk_log(log, scan=scan, before=query.before, ends_at=full)
-    rows = [row for row in reversed(walk.rows) if where.holds(row)]
+    rows = [row for row in reversed(read) if where.holds(row)]
     if where.thread_root is None:
         rows = _first_replies(rows)
     shown = [row for row in rows if not _is_blank(row)]
-    return Projection(tuple(shown[-query.window :]), walk.coverage)
+    return tuple(shown[-query.window :])
+
+
+def _is_full(query: SessionQuery) -> Callable[[LogMessage], bool]:
+    return _desk_is_full(query) if query.conversation.thread_root is None else _thread_is_full(query)
 
 
 def _is_blank(row: LogMessage) -> bool:

@@ -25,6 +25,7 @@ ORDER = (
     "errors",
     "records",
     "text",
+    "quoting",
     "masking",
     "markers",
     "patterns",
@@ -41,6 +42,11 @@ ORDER = (
     "traces",
     "standings",
     "briefing",
+    "framing",
+    "compilation",
+    "framed",
+    "context_pins",
+    "turns",
 )
 
 # Of the standard library: what opens nothing, waits for nothing, and knows neither the time nor chance.
@@ -269,9 +275,12 @@ def test_what_knows_nothing_of_discord_loads_nothing_that_does(path: Path) -> No
 # Waiting
 
 
-def test_only_the_walk_waits_for_a_log() -> None:
+AWAITED = {"log": {"log.read_before"}, "turns": {"attempt"}}  # the port, and the compile that a host hands in
+
+
+def test_only_the_walk_waits_for_a_log_and_only_a_turn_for_its_host() -> None:
     for path in sources("recall"):
-        allowed = {"log.read_before"} if path.stem == "log" else {"walk_log", "read_thread_index"}
+        allowed = AWAITED.get(path.stem, {"walk_log", "read_thread_index"})
         awaited = {
             ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ast.unparse(node.value)
             for node in ast.walk(tree_of(path))

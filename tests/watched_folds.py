@@ -65,6 +65,7 @@ def fold(rows: Sequence[recall.LogMessage]) -> list[object]:
         run(recall.read_pinboard(log, desk, 12)),
         run(recall.read_thread_index(log, desk, 5)),
         run(recall.project_session(log, recall.SessionQuery(conversation=desk))),
+        *turn(marked, log, desk),
         run(recall.search_threads(log, desk, recall.parse_pattern("the"), 5)),
         recall.people(recall.parse_pattern("gr"), people, 5),
     ]
@@ -72,6 +73,21 @@ def fold(rows: Sequence[recall.LogMessage]) -> list[object]:
         query = recall.SearchQuery(pattern=recall.parse_query(text).pattern, limit=50)
         values += [run(recall.search_messages(log, query)), recall.search_rows(rows, query, remaining=lambda: 60.0)]
     return values
+
+
+def turn(rows: Sequence[recall.LogMessage], log: RowsLog, desk: recall.Conversation) -> list[object]:
+    """Return what a turn reads: its context and inputs, framed, and a compilation under pressure."""
+    viewer = recall.AgentAuthor(id="newcomer", label="Newcomer")
+    briefing = recall.TeamBriefing(viewer=viewer, desk=desk, teammates=(rows[0].author,))
+    session = run(recall.initialize_session_with_context(log, recall.SessionQuery(conversation=desk), briefing))
+    assert isinstance(session, recall.InitializedSession)
+    inputs = recall.turn_inputs(reversed(rows), recall.ReadMark("main", rows[-50].sequence), "newcomer")
+    assert inputs is not None
+    chunks = [rows[start : start + 9] for start in range(0, len(rows), 9)]
+    summaries = [recall.Summary(chunk[0].sequence, chunk[-1].sequence, chunk[0].content) for chunk in chunks]
+    made = recall.compile_context(rows, 50 * len(rows), summaries=summaries, pins=[inputs], tail=1_000)
+    framed = (recall.frame_context(session.context, "0" * 16), recall.frame_compilation(made, "0" * 16))
+    return [session, session.briefing.system_text(), session.context.system_text(), inputs, made, framed]
 
 
 @contextmanager

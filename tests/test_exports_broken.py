@@ -94,7 +94,7 @@ def test_a_file_cut_at_any_byte_gives_every_whole_message_before_the_break(
                 -40:
             ]
             noun = "message" if whole == 1 else "messages"
-            assert exports.problems == (f"{file}: breaks off; {whole} whole {noun} before the break were read",)
+            assert exports.problems == (f"{file}: breaks off after {whole} whole {noun}",)
 
 
 def test_a_file_that_its_writer_closed_after_half_a_message_is_read_as_far_as_it_is_whole(tmp_path: Path) -> None:

@@ -129,16 +129,11 @@ def test_the_json_of_a_search_is_hits_and_coverage_with_ids_as_text(room: Path) 
             "kind": "word_prefix",
         }
     ]
-    assert wire["coverage"] == {
-        "rows": 7,
-        "oldest": str(FIRST_ID),
-        "beginning": True,
-        "stopped": None,
-        "left_out": [],
-        "as_of": "2026-03-02T00:00:00Z",
-    }
     assert from_wire(recall.SearchHit, wire["hits"][0]).sequence == FIRST_ID + 2 * SECONDS
-    assert from_wire(AnswerCoverage, wire["coverage"]).rows == 7
+    assert wire["coverage"]["oldest"] == str(FIRST_ID)
+    assert from_wire(AnswerCoverage, wire["coverage"]) == AnswerCoverage(
+        rows=7, oldest=FIRST_ID, beginning=True, stopped=None, as_of="2026-03-02T00:00:00Z"
+    )
 
 
 def test_nothing_in_json_is_still_an_answer(room: Path) -> None:
@@ -336,7 +331,7 @@ def test_standings_count_everyone_and_each_rule_is_an_option(tmp_path: Path) -> 
     ]
     assert wire["consensus"] == {"state": "quorum", "topic": "sqlite"}
     for options in (["--threshold", 3], ["--refutation-cap", 1], ["--require-evidential"], ["--voters", "agents"]):
-        wire = answered("standings", path, *options, code=0 if "agents" not in options else 0)
+        wire = answered("standings", path, *options)
         assert wire["consensus"] == {"state": "deliberating"}
     assert recall_bot("standings", path, "--threshold", 0).exit_code == 2
 
@@ -390,7 +385,7 @@ def test_of_a_partial_file_the_rest_is_answered_from_and_one_line_says_so(tmp_pa
     for query, code in (("zebra", 0), ("last", 1)):
         result = recall_bot("search", path, query)
         assert result.exit_code == code
-        assert result.stderr == f"recall-bot: {path}: breaks off; 2 whole messages before the break were read\n"
+        assert result.stderr == f"recall-bot: {path}: breaks off after 2 whole messages\n"
 
 
 # text of others
@@ -431,7 +426,7 @@ def test_json_holds_the_text_as_it_is_and_nothing_that_a_terminal_obeys(tmp_path
         result = recall_bot(*command, "--json")
         assert not set(result.stdout) & set("\x9b\u202e")
         assert "日本 é" in result.stdout
-    assert answered("search", path, "needle")["hits"][-1]["excerpt"] == text
+    assert text in [hit["excerpt"] for hit in answered("search", path, "needle")["hits"]]
 
 
 # progress

@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from ..exports.files import find_files
-from ..exports.library import BROKEN_OFF, instant_of
+from ..exports.library import break_of, instant_of
 from ..exports.places import place_of, snowflake
 from ..exports.reading import Reading, read_file
 from ..exports.records import Attachment, ForwardedMessage, Message, User
@@ -74,7 +74,7 @@ class _Gatherer:
         found = place_of(document)
         self._guild = found.guild_id, found.guild_name
         if reading.broken_off:
-            self._notes.append(BROKEN_OFF.format(path=reading.path, count=f"{len(document.messages):,}"))
+            self._notes.append(break_of(reading))
         kind: PlaceKind = "channel" if found.thread is None else "thread"
         parent_id = None if found.thread is None else int(found.desk_id)
         if str(document.channel.type) in _PRIVATE_THREADS and (above := snowflake(document.channel.category_id)):

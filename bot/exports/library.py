@@ -32,8 +32,6 @@ from .rows import FileRows, NameBook, late_row, mentions_roles, read_rows
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Told before each file, and at the end: bytes read, bytes of the file that is next (0 at the end), bytes in all."""
 
-BROKEN_OFF = "{path}: breaks off; {count} whole {noun} before the break were read"
-
 
 @dataclass(slots=True)
 class Part:
@@ -72,13 +70,18 @@ def load_exports(
         return _joined(parts, book, own_ids, tuple(problems))
 
 
+def break_of(reading: Reading) -> str:
+    """Say of a file that breaks off how much of it was read."""
+    count = len(reading.document.messages)
+    return f"{reading.path}: breaks off after {count:,} whole {'message' if count == 1 else 'messages'}"
+
+
 def _read_part(path: Path, book: NameBook, own_ids: frozenset[str], problems: list[str]) -> Part:
     """Read one file and let go of its records; what it names stays in the book."""
     reading = read_file(path)
     document, place = reading.document, place_of(reading.document)
     if reading.broken_off:
-        noun = "message" if len(document.messages) == 1 else "messages"
-        problems.append(BROKEN_OFF.format(path=path, count=f"{len(document.messages):,}", noun=noun))
+        problems.append(break_of(reading))
     found = read_rows(place, document.messages, book=book, own_ids=own_ids)
     _name_places(document, place, book)
     if any(map(mentions_roles, found.waiting)):

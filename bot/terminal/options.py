@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from ..errors import AuthorNotFound, Refusal
+from ..errors import Refusal
 from ..exports import Exports, load_exports
 from ..links import SNOWFLAKE_DIGITS, read_snowflake
 from ..shown import flatten_name
@@ -17,7 +17,7 @@ from .output import instant, say
 from .progress import reading
 
 Paths: TypeAlias = Annotated[
-    list[Path], typer.Argument(help="Export files (JSON, by DiscordChatExporter), or folders of them.", metavar="PATH…")
+    list[Path], typer.Argument(help="Export files (JSON, by DiscordChatExporter), or folders of them.", metavar="PATH")
 ]
 In: TypeAlias = Annotated[
     str | None, typer.Option("--in", metavar="PLACE", help="A channel or thread: an ID, link, mention or name.")
@@ -46,6 +46,22 @@ class SeveralChannels(Refusal):
         return f"These files hold several channels; say which by --in: {', '.join(self.names)}."
 
 
+class AuthorUnknown(Refusal):
+    """Say that a name is nobody's in these files, or of several authors; `ids` are theirs."""
+
+    def __init__(self, asked: str, ids: tuple[str, ...]) -> None:
+        super().__init__(asked, ids)
+        self.asked = asked
+        self.ids = ids
+
+    @property
+    def sentence(self) -> str:
+        """What was asked for, and whose name it is."""
+        if self.ids:
+            return f"{self.asked!r} is the name of several authors: give the id of one of {', '.join(self.ids)}."
+        return f"Nobody who wrote in these files is called {self.asked!r}: give the whole name, or an id."
+
+
 def read_files(paths: list[Path], self_ids: list[str] | None) -> Exports:
     """Read export files, and say of each that could not be read whole how far it was. Raises `ExportError`."""
     own_ids = frozenset(map(_own_id, self_ids or ()))
@@ -59,7 +75,7 @@ def read_files(paths: list[Path], self_ids: list[str] | None) -> Exports:
 def _own_id(text: str) -> str:
     number = read_snowflake(text.strip().removeprefix("<@").removesuffix(">"))
     if number is None:
-        raise typer.BadParameter(f"{text!r} is no id of a user.", param_hint="--self")
+        raise typer.BadParameter(f"{text!r} is no id of a user.", param_hint="'--self'")
     return str(number)
 
 
@@ -78,15 +94,19 @@ def one_place(exports: Exports, place: str | None) -> str:
 
 
 def author_of(exports: Exports, text: str) -> str:
-    """Return the id of the author that a text means: an id, a mention, or a name that is exactly one author's."""
+    """Return the id of the author that a text means: an id, a mention, or a name that is exactly one author's.
+
+    Raises `AuthorUnknown`.
+    """
     text = text.strip()
     number = read_snowflake(text.removeprefix("<@").removeprefix("!").removesuffix(">"))
     if number is not None and (text.startswith("<@") or len(text) >= SNOWFLAKE_DIGITS):
         return str(number)
-    wanted = flatten_name(text.removeprefix("@")).lower()
-    found = {author_id for author_id, label in exports.authors() if label.lower() == wanted}
+    name, known = flatten_name(text.removeprefix("@")), exports.authors()
+    found = {author_id for author_id, label in known if label == name}
+    found = found or {author_id for author_id, label in known if label.lower() == name.lower()}
     if len(found) != 1:
-        raise AuthorNotFound
+        raise AuthorUnknown(text, tuple(sorted(found)))
     return found.pop()
 
 

@@ -13,7 +13,8 @@ import re
 import sys
 from datetime import UTC, datetime
 from enum import IntEnum
-from typing import Any, Final, NoReturn, TextIO
+from io import TextIOWrapper
+from typing import IO, Any, Final, NoReturn, TextIO
 
 import msgspec
 from rich.console import Console
@@ -59,7 +60,7 @@ class Output(Console):
 
     def on_broken_pipe(self) -> None:
         """Go on without a reader: whoever read this has read enough, and the status still says what was found."""
-        drop_output()
+        drop(self.file)
 
 
 def standard_output() -> Output:
@@ -69,7 +70,10 @@ def standard_output() -> Output:
 
 def say(sentence: str) -> None:
     """Print one line to standard error, as this program."""
-    Output(sys.stderr).row(f"recall-bot: {safe(sentence)}")
+    try:
+        Output(sys.stderr).row(f"recall-bot: {safe(sentence)}")
+    except OSError:  # there is nobody to tell; the status tells it
+        drop(sys.stderr)
 
 
 def fail(sentence: str) -> NoReturn:
@@ -95,13 +99,39 @@ def print_text(text: str) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        drop_output()
+        drop(sys.stdout)
 
 
-def drop_output() -> None:
-    """Send what is still to be written nowhere."""
+def open_streams() -> None:
+    """Prepare to print anything anywhere: to a terminal that cannot show every script, and to no stream at all."""
+    if sys.stdout is None:  # closed by whoever started this, as by `>&-`
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it ends with the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def finish_output() -> None:
+    """Write what is still to be written; end with one line where that fails."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop(sys.stdout)
+    except OSError as error:
+        fail_at(error)
+
+
+def fail_at(error: OSError) -> NoReturn:
+    """Say what the system refused, and end without trying again to write what could not be written."""
+    drop(sys.stdout)
+    fail(f"cannot go on ({error.strerror or error})")
+
+
+def drop(stream: IO[str]) -> None:
+    """Send what is still to be written to a stream nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

@@ -20,7 +20,7 @@ LOCAL = "command line"  # who asks, where there is only one
 
 def search(
     paths: Paths,
-    query: Annotated[str, typer.Argument(help='Words in any order, "a phrase", or /an expression/.')],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help='Words in any order, "a phrase", or /an expression/.')],
     *,
     place: In = None,
     author: Annotated[str | None, typer.Option("--from", metavar="AUTHOR", help="An ID, a mention or a name.")] = None,
@@ -57,6 +57,8 @@ def search(
         say_assumed(upper, lower)
         names = dict(exports.places())
         _print(answer, request, names)
+    if answer.more:
+        say(f"there are more hits than {limit}: --limit shows them")
     raise typer.Exit(Exit.FOUND if answer.hits else Exit.NOTHING)
 
 
@@ -73,11 +75,9 @@ def _print(answer: queries.SearchAnswer, request: queries.SearchRequest, names: 
         out.row((name(hit.author), "bold"), (f" · {head}", "dim"))
         out.row("  ", safe(hit.excerpt))
     if isinstance(answer.pattern, recall.RegexPattern):
-        say("/…/ is a regular expression, in which case counts; in quotes the same text is searched for as it stands")
+        say("this was a regular expression, in which case counts; put it in quotes to search for that very text")
     if answer.loosened:
         say("nothing better was found: these only have the letters of the query in order")
-    if answer.more:
-        say(f"there are more hits than {request.limit}: --limit shows them")
     if not answer.hits:
         out.row("Nothing found.")
     out.row((coverage_line(answer.coverage, before=request.before), "dim"))

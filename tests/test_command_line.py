@@ -61,7 +61,7 @@ def test_found_is_0_and_nothing_found_is_1(room: Path) -> None:
         (["search", "room.json", "/(/"], r"That expression is not valid: .*, at character \d+\."),
         (["search", "room.json", "x" * 201], r"A query has at most 200 characters, this one has 201\."),
         (["search", "room.json", "x", "--before", "soon"], r"That is no time I can read: .*"),
-        (["search", "room.json", "x", "--from", "nobody"], r"That name is not exactly one author's .*"),
+        (["search", "room.json", "x", "--from", "nobody"], r"Nobody who wrote in these files is called 'nobody': .*"),
         (["pins", "room.json", "--in", "elsewhere"], r"These files hold no channel or thread .*#engineering.*"),
         (["run", "--config", "gone.toml"], r".*gone\.toml.*"),
         (["demo", "gone.json", "--no-open"], r"gone\.json: cannot be read .*"),

@@ -104,7 +104,7 @@ def test_a_file_that_its_writer_closed_after_half_a_message_is_read_as_far_as_it
     exports = read(tmp_path, closed)
 
     assert [row.sequence - FIRST_ID for row in exports.rows[::-1]] == [1, 2, 3, 4, 5]
-    assert "breaks off; 5 whole messages" in exports.problems[0]
+    assert "breaks off after 5 whole messages" in exports.problems[0]
 
 
 async def test_a_file_that_broke_off_newest_first_does_not_reach_the_beginning(tmp_path: Path) -> None:

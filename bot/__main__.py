@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import traceback
 from importlib import metadata
-from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -21,7 +19,7 @@ import typer
 import recall
 
 from .errors import Refusal, sentence_of
-from .terminal.output import Exit, drop_output, fail
+from .terminal.output import Exit, fail, fail_at, finish_output, open_streams
 from .terminal.overrun import overrun
 from .terminal.pins import pins
 from .terminal.search import search
@@ -94,22 +92,18 @@ def demo(
 def main() -> None:
     """Run the command line and end the process with its status."""
     signal.signal(signal.SIGINT, _interrupted)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal can show every script
+    open_streams()
     try:
         app(prog_name="recall-bot")
     except (Refusal, recall.RecallError) as error:
         fail(sentence_of(error))
     except OSError as error:
-        fail(f"cannot go on ({error.strerror or error})")
+        fail_at(error)
     except Exception:  # noqa: BLE001 - the status would say that nothing was found
         traceback.print_exc()
         raise SystemExit(Exit.FAILED) from None
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            drop_output()
+        finish_output()
 
 
 def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -74,9 +74,10 @@ def options_of(callback: Any) -> set[str]:
     """Return the options of a command, as they are written."""
     found: set[str] = set()
     for name, hint in typing.get_type_hints(callback, include_extras=True).items():
-        given = [
-            spelled for about in typing.get_args(hint)[1:] for spelled in getattr(about, "param_decls", None) or ()
+        declared = [
+            spelled for about in typing.get_args(hint)[1:] for spelled in (about.default, *(about.param_decls or ()))
         ]
+        given = [spelled for spelled in declared if isinstance(spelled, str) and spelled.startswith("--")]
         found |= set(given) or {f"--{name.replace('_', '-')}"}
     return found
 

@@ -7,6 +7,7 @@ next is reckoned in, and the bar of a large file is drawn before its reading beg
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ from typing import Any, Final, TextIO, TypeVar
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .output import Output
+from .output import Exit, Output
 
 PROGRESS_SECONDS: Final = 2.0  # work that is shorter than this is done before anybody wonders
 READ_BYTES_PER_SECOND: Final = 100_000_000  # at least, from file to rows; four times that was measured
@@ -25,9 +26,18 @@ Answer = TypeVar("Answer")
 
 
 def ask(question: Coroutine[Any, Any, Answer], doing: str) -> Answer:
-    """Run a query to its end; `doing` says what takes so long, if it does."""
-    with working(doing):
-        return asyncio.run(question)
+    """Run a query to its end; `doing` says what takes so long, if it does.
+
+    At Ctrl-C its tasks are ended in order, by `asyncio`, which looks for Python's own handler.
+    """
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with working(doing):
+            return asyncio.run(question)
+    except KeyboardInterrupt:
+        raise SystemExit(Exit.INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

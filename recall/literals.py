@@ -42,7 +42,9 @@ class CompiledText:
     def __init__(self, query: str, weakest: int) -> None:
         self.query = strip(query).lower()
         self.is_empty = not self.query
-        self.parts = tuple(dict.fromkeys(words(self.query)))  # a row holds these before it is collapsed, too
+        found = words(self.query)
+        self.is_phrase = len(found) > 1
+        self.parts = tuple(dict.fromkeys(found))  # a row holds these before it is collapsed, too
         self._is_single = self.parts == (self.query,)
         self._spaced = " " + self.query
         self._weakest = weakest
@@ -133,7 +135,7 @@ class CompiledWords:
         self._texts = {text.query: text for text in texts}  # the same word twice is one question
         self._rare_first = sorted(self._texts, key=lambda query: -len(query))
         self._starts = [(" " + query, text) for query, text in self._texts.items()]
-        self._phrases = [text.query for text in texts if len(text.parts) > 1]
+        self._phrases = [text.query for text in texts if text.is_phrase]
         self._chars = sum(len(text.query) for text in texts)
         self._weakest = weakest
 

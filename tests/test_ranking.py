@@ -119,6 +119,7 @@ def test_words_are_at_best_the_starts_of_words_and_at_worst_the_worst_of_them() 
 
 def test_a_phrase_among_words_is_never_matched_loosely() -> None:
     assert found(WordsPattern(("rate limiter", "now")), "rate of limiter now") is None
+    assert found(WordsPattern(("a a",)), "a 1a") is None  # also where it says one word twice
     assert found(TextPattern("rate limiter"), "rate of limiter now") is not None
     assert found(WordsPattern(("rate limiter", "nw")), "rate limiter now") == ("subsequence", 287, 0)
 

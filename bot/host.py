@@ -117,6 +117,9 @@ async def _close(bot: RecallBot, running: asyncio.Task[None]) -> None:
             await bot.close()
     except TimeoutError:
         _log.warning("not everything ended within %s s", STOP_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await discord.AutoShardedClient.close(bot)  # the gateway and its thread, whatever a cog waits for
     running.cancel()
     await asyncio.wait({running})
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -117,6 +118,10 @@ async def test_what_does_not_end_in_time_is_abandoned(
         monkeypatch.setattr(discord.http.Route, "BASE", server.url)
         await serve_until_ready(server)
     assert "not everything ended within 0.05 s" in caplog.text
+    for thread in threading.enumerate():
+        if thread.name.startswith("keep-alive"):
+            thread.join(SECONDS)
+            assert not thread.is_alive()
 
 
 def test_a_start_without_a_token_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,9 +18,6 @@ class ExportLog:
         self._rows = rows
         self._begins_late = begins_late
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     async def read_before(self, before: recall.Sequence | None, limit: int) -> recall.SessionPage:
         """Return at most `limit` rows older than `before` (null: the newest), newest first."""
         if limit <= 0:

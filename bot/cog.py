@@ -66,9 +66,9 @@ class RecallCog(commands.Cog, name="Recall"):
         self.bot = bot
         self.config = config
         self._matcher = make_matcher(config)
-        lists = ThreadLists()
         mirror = make_mirror(bot, config, clock=clock, now=now)
         reads = make_reads(bot, config, mirror, clock=clock)
+        lists = ThreadLists(reads.bounds)
         self.services = make_services(config, self._matcher, reads, lists, clock=clock, now=now)
         self._gateway = Gateway(mirror, lists, identity=reads.identity, never_store=reads.never_store)
         self._notices = Notices(config, sleep=sleep, clock=clock)

@@ -82,21 +82,20 @@ class Gateway:
 
     def connected(self, shard: int) -> None:
         """Note a gateway session that did not resume."""
-        self._lists.void()
-        self._lists.whole()
+        self._lists.renewed(shard)
         if self._mirror is not None:
             self._mirror.claims.connected(shard)  # at once: what is told from now on belongs to the new session
             self._begin(self._mirror.flush(), f"epoch-{shard}")
 
     def silent(self, shard: int) -> None:
         """Note that a session is interrupted."""
-        self._lists.silent()
+        self._lists.silent(shard)
         if self._mirror is not None:
             self._mirror.claims.suspend(shard)
 
     def resumed(self, shard: int) -> None:
         """Note that a session is whole again."""
-        self._lists.whole()
+        self._lists.whole(shard)
         if self._mirror is not None:
             self._mirror.claims.resume(shard)
 

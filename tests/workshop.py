@@ -113,7 +113,7 @@ class Workshop:
 def desks_of(env: simcord.Env, recent: Recent, config: Config | None = None, **options: Any) -> Desks:
     """Return desks that read from Discord alone."""
     reads = make_reads(env.bot, config or Config(), None, clock=time.monotonic)
-    return Desks(reads, ThreadLists(), recent, **options)
+    return Desks(reads, ThreadLists(reads.bounds), recent, **options)
 
 
 async def open_workshop(env: simcord.Env) -> Workshop:

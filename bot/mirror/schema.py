@@ -70,11 +70,16 @@ async def connect(path: str) -> aiosqlite.Connection:
     try:
         return await _open(path)
     except sqlite3.DatabaseError as error:
-        if path == MEMORY or isinstance(error, sqlite3.OperationalError):
+        if path == MEMORY or not is_broken(error):
             raise
-        aside = _set_aside(Path(path))
+        aside = set_aside(Path(path))
         log.warning("the mirror was not readable and was set aside as %s; a new one is begun", aside.name)
         return await _open(path)
+
+
+def is_broken(error: Exception) -> bool:
+    """Say whether an error means that a file holds no mirror, or a damaged one; not that it cannot be used now."""
+    return type(error) is sqlite3.DatabaseError  # its subclasses have causes that pass, or are mistakes of ours
 
 
 async def connect_read_only(path: Path) -> aiosqlite.Connection:
@@ -122,8 +127,10 @@ def _check_version(path: str, version: int) -> None:
         raise MirrorRefused(path, version)
 
 
-def _set_aside(path: Path) -> Path:
-    """Move a broken file and its companions out of the way; returns where it went."""
+def set_aside(path: Path) -> Path:
+    """Move a broken file and its companions out of the way, in place of an older one; returns where it went."""
+    for older in path.parent.glob(f"{path.name}.broken-*"):
+        older.unlink(missing_ok=True)  # what was erased since is still in there
     aside = path.with_name(f"{path.name}.broken-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):

@@ -6,6 +6,7 @@ cancelled would keep the transactions of all others from ending.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Sequence
 
 import aiosqlite
@@ -38,7 +39,10 @@ async def select_rows(
     """Return the rows that meet a condition, newest first. `condition` is written by us, `values` is data."""
     statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
     found = await connection.execute_fetchall(statement, (*values, limit))
-    return tuple(_DECODER.decode(blob) for (blob,) in found)
+    try:
+        return tuple(_DECODER.decode(blob) for (blob,) in found)
+    except msgspec.DecodeError as error:
+        raise sqlite3.DatabaseError("a row is damaged") from error
 
 
 async def select_places(connection: aiosqlite.Connection) -> list[Place]:

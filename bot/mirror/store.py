@@ -163,24 +163,23 @@ class Mirror:
         `withheld` are there and not among the rows. False: the gateway session changed meanwhile and nothing
         was written. Raises `MirrorDown`.
         """
-        place = ticket.place
-        async with self.use() as connection:
-            now = (self.claims.epoch(place), self._generation)
-            if not ticket.epoch or now != (ticket.epoch, ticket.generation):
-                return False
-            read: list[Event] = [Created(place.id, row) for row in rows]
-            read += [Withheld(place.id, id_) for id_ in withheld]
-            span = Span(low, high)
-            await statements.put_place(connection, place, self._now())
-            await connection.execute("DELETE FROM rows WHERE place = ? AND id >= ? AND id < ?", (place.id, low, high))
-            await statements.cut_older_spans(connection, place.id, ticket.epoch, span)
-            self.claims.add(place, span)
-            try:
+        place, span = ticket.place, Span(low, high)
+        read: list[Event] = [Created(place.id, row) for row in rows]
+        read += [Withheld(place.id, id_) for id_ in withheld]
+        try:
+            async with self.use() as connection:
+                now = (self.claims.epoch(place), self._generation)
+                if not ticket.epoch or now != (ticket.epoch, ticket.generation):
+                    return False
+                await statements.put_place(connection, place, self._now())
+                await connection.execute("DELETE FROM rows WHERE place = ? AND id >= ? AND id < ?", (place.id, *span))
+                await statements.cut_older_spans(connection, place.id, ticket.epoch, span)
+                self.claims.add(place, span)
                 await self._write(connection, [*read, *ticket.events])
                 await statements.save_spans(connection, place.id, ticket.epoch, self.claims.spans(place.id))
-            except BaseException:
-                self.claims.cut(place.id, span)  # the rows are taken back with the transaction
-                raise
+        except BaseException:
+            self.claims.cut(place.id, span)  # the rows are taken back, or it is not known whether they are
+            raise
         return True
 
     async def flush(self) -> None:

@@ -113,12 +113,12 @@ class Gateway:
             event = Created(place_id, row) if new else Edited(place_id, row)
         self._mirror.note(event)
 
-    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
         task = asyncio.create_task(self._quietly(work), name=f"recall-{name}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _quietly(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _quietly(self, work: Coroutine[Any, Any, object]) -> None:
         try:
             await work
         except MirrorDown:

@@ -7,18 +7,23 @@ opened. Claims live in memory; the tables keep a copy, from which only *as last 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from .spans import Span, below, cut, join
+from .spans import Span, below, common, cut, join
 
 
 class Place(NamedTuple):
-    """Name one channel or thread with a history of its own, and the desk that it belongs to."""
+    """Name one channel or thread with a history of its own, and the desk that it belongs to.
+
+    The names are those that were seen last, for whoever reads the file without Discord; empty where unknown.
+    """
 
     id: int
     guild_id: int
     desk_id: int
+    name: str = ""
+    desk_name: str = ""
 
 
 class Claims:
@@ -60,10 +65,27 @@ class Claims:
         """Give an awaited epoch its number."""
         self._epochs[shard] = epoch
 
+    def unnumber(self, shard: int) -> None:
+        """Await an epoch again, because the transaction that began it was taken back."""
+        self._epochs.pop(shard, None)
+
     def reopen(self, places: Iterable[Place]) -> None:
         """Begin with the places of a file that was just opened; what was claimed of another ends."""
         self.end_all()
         self.places = {place.id: place for place in places}
+
+    def confirm(self, places: Iterable[Place], spans: Mapping[int, list[Span]]) -> None:
+        """Take in that another process wrote to the file: learn its places, and claim no more than still stands.
+
+        `spans` are those that the file holds of the current epochs, by place. What they say beyond what is
+        claimed is not believed: a claim that was given up may have its copy there still.
+        """
+        self.places = {place.id: place for place in places}
+        self._spans = {
+            place_id: common(claimed, spans.get(place_id, []))
+            for place_id, claimed in self._spans.items()
+            if place_id in self.places
+        }
 
     def end_all(self) -> None:
         """End every claim; the epochs of all shards are awaited again."""
@@ -91,10 +113,10 @@ class Claims:
         self.places[place.id] = place
         self._spans[place.id] = join([*self.spans(place.id), span])
 
-    def cut(self, place_id: int, hole: Span) -> None:
-        """Give up a stretch."""
+    def cut(self, place_id: int, *holes: Span) -> None:
+        """Give up some stretches."""
         if place_id in self._spans:
-            self._spans[place_id] = cut(self._spans[place_id], hole)
+            self._spans[place_id] = cut(self._spans[place_id], *holes)
 
     def forget(self, place_ids: Iterable[int]) -> None:
         """Give up whole places."""

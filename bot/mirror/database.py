@@ -70,12 +70,31 @@ class Database:
                 await self._lose(error)
                 raise MirrorDown from error
 
-    async def checkpoint(self) -> None:
-        """Write the log of changes back into the file and empty it, so that deleted text is nowhere."""
+    async def checkpoint(self) -> bool:
+        """Write the log of changes back into the file and empty it, so that deleted text is not left in it.
+
+        False where another process is reading what is older; a later one makes up for it.
+        """
         async with self._lock:
             if self._connection is not None:
                 with contextlib.suppress(sqlite3.Error):
-                    await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                    ((busy, _, _),) = await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                    return not busy
+        return False
+
+    async def rewrite(self) -> None:
+        """Write the whole file anew, without anything that is not in its tables; raises `MirrorDown`.
+
+        `secure_delete` overwrites what is deleted where it stands. But when a page was split before, a copy of
+        what moved to another page may be left behind in the space between its cells, and nothing looks there.
+        """
+        async with self._lock:
+            try:
+                connection = await self._ready()
+                await connection.execute_fetchall("VACUUM")
+            except (sqlite3.Error, OSError) as error:
+                await self._lose(error)
+                raise MirrorDown from error
 
     async def close(self) -> None:
         """Close the file for good; idempotent."""

@@ -30,7 +30,8 @@ CREATE TABLE epochs(
     epoch INTEGER PRIMARY KEY, shard INTEGER NOT NULL, opened_at INTEGER NOT NULL, closed_at INTEGER
 );
 CREATE TABLE places(
-    id INTEGER PRIMARY KEY, guild_id INTEGER NOT NULL, desk_id INTEGER NOT NULL, asked_at INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, guild_id INTEGER NOT NULL, desk_id INTEGER NOT NULL, asked_at INTEGER NOT NULL,
+    name TEXT NOT NULL, desk_name TEXT NOT NULL
 );
 CREATE INDEX places_of_guild ON places(guild_id);
 CREATE INDEX places_of_desk ON places(desk_id);
@@ -45,6 +46,7 @@ CREATE TABLE rows(
 ) WITHOUT ROWID;
 CREATE INDEX rows_with_marker ON rows(place, id) WHERE marker;
 CREATE INDEX rows_of_author ON rows(author_id);
+CREATE TABLE touched(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 """
 
 _MIGRATIONS: dict[int, str] = {0: _TABLES}

@@ -47,13 +47,25 @@ async def select_rows(
 
 async def select_places(connection: aiosqlite.Connection) -> list[Place]:
     """Return every place that is mirrored."""
-    return [Place(*found) for found in await connection.execute_fetchall("SELECT id, guild_id, desk_id FROM places")]
+    statement = "SELECT id, guild_id, desk_id, name, desk_name FROM places"
+    return [Place(*found) for found in await connection.execute_fetchall(statement)]
+
+
+async def data_version(connection: aiosqlite.Connection) -> int:
+    """Return a number that is another one when somebody else has changed the file."""
+    ((number,),) = await connection.execute_fetchall("PRAGMA data_version")
+    return int(number)
 
 
 async def put_place(connection: aiosqlite.Connection, place: Place, now: float) -> None:
-    """Store that a place is mirrored, since now unless it was before."""
+    """Store that a place is mirrored, since now unless it was before, under the name that is known now."""
     await connection.execute(
-        "INSERT OR IGNORE INTO places(id, guild_id, desk_id, asked_at) VALUES (?, ?, ?, ?)", (*place, int(now))
+        """
+        INSERT INTO places(id, guild_id, desk_id, name, desk_name, asked_at) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT(id) DO UPDATE SET name = excluded.name, desk_name = excluded.desk_name
+        WHERE excluded.name <> '' AND (name, desk_name) <> (excluded.name, excluded.desk_name)
+        """,
+        (*place, int(now)),
     )
 
 
@@ -81,6 +93,30 @@ async def amend_rows(connection: aiosqlite.Connection, place_id: int, rows: Iter
 async def remove_rows(connection: aiosqlite.Connection, place_id: int, ids: Iterable[int]) -> None:
     """Remove rows of a place; those that are not there are no fault."""
     await connection.executemany("DELETE FROM rows WHERE place = ? AND id = ?", [(place_id, id_) for id_ in ids])
+
+
+async def touch(connection: aiosqlite.Connection, ids: Iterable[int], now: float, *, keep_seconds: float) -> None:
+    """Store that the gateway told of messages that were there, for a process that may have read them just before."""
+    await connection.executemany(
+        "INSERT OR REPLACE INTO touched(id, at) VALUES (?, ?)", [(id_, int(now)) for id_ in ids]
+    )
+    await connection.execute("DELETE FROM touched WHERE at < ?", (int(now - keep_seconds),))
+
+
+async def touched_since(connection: aiosqlite.Connection, low: int, high: int, since: float) -> set[int]:
+    """Return which messages of a stretch the gateway told of since a time, in whatever place."""
+    statement = "SELECT id FROM touched WHERE id >= ? AND id < ? AND at >= ?"
+    return {int(id_) for (id_,) in await connection.execute_fetchall(statement, (low, high, int(since)))}
+
+
+async def spans_of(connection: aiosqlite.Connection, epochs: Sequence[int]) -> dict[int, list[Span]]:
+    """Return what the file holds of these epochs, by place."""
+    marks = ", ".join("?" * len(epochs))
+    statement = f"SELECT place, low, high FROM spans WHERE epoch IN ({marks}) ORDER BY place, low"  # noqa: S608 - marks
+    found: dict[int, list[Span]] = {}
+    for place_id, low, high in await connection.execute_fetchall(statement, epochs):
+        found.setdefault(place_id, []).append(Span(low, high))
+    return found
 
 
 async def save_spans(connection: aiosqlite.Connection, place_id: int, epoch: int, spans: Iterable[Span]) -> None:

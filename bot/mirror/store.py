@@ -23,7 +23,18 @@ import recall
 from . import statements
 from .claims import Claims, Place
 from .database import Database, MirrorDown
-from .events import Created, Deleted, Edited, Event, Tombstones, Unlisted, Withheld, outcome
+from .events import (
+    TOMBSTONE_SECONDS,
+    Created,
+    Deleted,
+    Edited,
+    Event,
+    Tombstones,
+    Unlisted,
+    Withheld,
+    event_id,
+    outcome,
+)
 from .spans import LIVE, Span, below
 
 log = logging.getLogger(__name__)
@@ -69,7 +80,7 @@ class Mirror:
         self.database = Database(path, clock=clock)
         self.claims = Claims(shard_of=shard_of)
         self._now = now
-        self._generation = 0
+        self._generation = self._data_version = 0
         self._pending: list[Event] = []
         self._tombstones = Tombstones(clock=clock)
         self._tickets: dict[int, set[Ticket]] = {}
@@ -195,6 +206,7 @@ class Mirror:
         cancelled at any await), nothing of it is kept, and what was noted waits again.
         """
         pending: list[Event] = []
+        awaited = self.claims.awaited
         try:
             async with self.database.use() as connection:
                 await self._catch_up(connection)
@@ -207,6 +219,8 @@ class Mirror:
             raise
         except BaseException:
             self._pending[:0] = pending
+            for shard in awaited:
+                self.claims.unnumber(shard)
             raise
         if any(isinstance(event, Deleted) for event in pending):
             await self.database.checkpoint()
@@ -219,10 +233,18 @@ class Mirror:
             return
 
     async def _catch_up(self, connection: aiosqlite.Connection) -> None:
-        """Learn the places of a file that was just opened, and begin the epochs that are awaited."""
+        """Learn the places of a file that was just opened, and begin the epochs that are awaited.
+
+        Where another process wrote meanwhile (a backfill, an erase), no more is claimed than the file still holds.
+        """
+        version = await statements.data_version(connection)
         if self._generation != self.database.generation:
             self._generation = self.database.generation
             self.claims.reopen(await statements.select_places(connection))
+        elif self._data_version != version:
+            places = await statements.select_places(connection)
+            self.claims.confirm(places, await statements.spans_of(connection, self.claims.epochs))
+        self._data_version = version
         for shard in self.claims.awaited:
             self.claims.number(shard, await statements.begin_epoch(connection, shard, self._now()))
 
@@ -243,13 +265,15 @@ class Mirror:
             known_ids = {row.sequence for row in known}
             holes = [event.id for event in mine if isinstance(event, Withheld)]
             gone = [event.id for event in mine if isinstance(event, Deleted | Unlisted)]
+            heard = [event_id(event) for event in mine if not isinstance(event, Created)]
             epoch = self.claims.stored_epoch(place) if place is not None else 0
             await statements.put_rows(connection, place_id, known, epoch)
             await statements.amend_rows(connection, place_id, [row for row in told if row.sequence not in known_ids])
             await statements.remove_rows(connection, place_id, [*holes, *gone])
-            for hole in holes:
-                self.claims.cut(place_id, Span(hole, hole + 1))
+            if heard:
+                await statements.touch(connection, heard, self._now(), keep_seconds=TOMBSTONE_SECONDS)
             if holes:
+                self.claims.cut(place_id, *(Span(hole, hole + 1) for hole in holes))
                 await statements.save_spans(connection, place_id, epoch, self.claims.spans(place_id))
 
     def _lose_sight(self) -> None:

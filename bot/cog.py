@@ -80,14 +80,15 @@ class RecallCog(commands.Cog, name="Recall"):
         self._checked = False
 
     async def cog_load(self) -> None:
-        """Check that messages can be read, and add commands and buttons.
+        """Check that messages can be read, open the mirror, and add commands and buttons.
 
-        Raises `NotReady`, or `CommandAlreadyRegistered` where the bot has a command of the same name.
+        Raises `NotReady`, `MirrorRefused` for a mirror of a newer version, or `CommandAlreadyRegistered` where the bot has a command of the same name.
         """
         check_intents(self.bot)
         if self.bot.user is not None:
             check_content_access(self.bot)
             self._checked = True
+        await self._gateway.open()
         try:
             for build in COMMANDS:
                 command = build(self.services)
@@ -163,8 +164,29 @@ class RecallCog(commands.Cog, name="Recall"):
         """Keep an archived thread in mind, which the client forgets."""
         if payload.thread is not None:
             self._gateway.thread_changed(payload.thread)
-        else:
+        elif payload.data["thread_metadata"]["archived"]:  # else the client knows it from now on
             self._gateway.thread_unknown(payload.parent_id)
+
+    @commands.Cog.listener()
+    async def on_thread_remove(self, thread: discord.Thread) -> None:
+        """Let go of a private thread that nothing is told of any more."""
+        self._gateway.thread_left(thread)
+
+    @commands.Cog.listener("on_guild_channel_update")
+    @commands.Cog.listener("on_guild_role_update")
+    @commands.Cog.listener("on_guild_role_delete")
+    @commands.Cog.listener("on_member_update")
+    async def on_rights_changed(self, *changed: discord.abc.GuildChannel | discord.Role | discord.Member) -> None:
+        """Let go of what we may not read any more; the last that is told is how things are now."""
+        now = changed[-1]
+        if not isinstance(now, discord.Member) or now == now.guild.me:
+            self._gateway.rights_changed(now.guild)
+
+    @commands.Cog.listener("on_guild_unavailable")
+    @commands.Cog.listener("on_guild_available")
+    async def on_guild_outage(self, guild: discord.Guild) -> None:
+        """Trust nothing from before an outage."""
+        self._gateway.guild_untold(guild)
 
     @commands.Cog.listener()
     async def on_guild_remove(self, guild: discord.Guild) -> None:

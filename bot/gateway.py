@@ -8,6 +8,7 @@ begins an epoch, and the lists of threads are read again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
@@ -15,7 +16,8 @@ import discord
 
 import recall
 
-from .mirror import Created, Deleted, Edited, Event, Mirror, MirrorDown, Unlisted, Withheld
+from .access import is_place, known_right
+from .mirror import Created, Deleted, Edited, Event, Mirror, MirrorDown, Place, Unlisted, Withheld
 from .mirror.upkeep import drop_guild, drop_place
 from .rows import Identity, row_of
 from .threads import ThreadLists
@@ -37,6 +39,12 @@ class Gateway:
         self._identity = identity
         self._never_store = never_store
         self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Open the mirror, where its file can be used; raises `MirrorRefused` for one of a newer version."""
+        if self._mirror is not None:
+            with contextlib.suppress(MirrorDown):
+                await self._mirror.flush()
 
     async def close(self) -> None:
         """Finish what is under way and close the mirror."""
@@ -72,8 +80,33 @@ class Gateway:
         """Note that a channel or thread was deleted, or may not be read any more."""
         if parent_id is not None:
             self._lists.deleted(place_id, parent_id)
+        self._lists.void(place_id)
         if self._mirror is not None:
             self._begin(drop_place(self._mirror, place_id), f"drop-place-{place_id}")
+
+    def rights_changed(self, guild: discord.Guild) -> None:
+        """Note that our own rights may have changed: what may not be read any more is told of no longer."""
+        known = () if self._mirror is None else tuple(self._mirror.claims.places.values())
+        for desk_id in {place.desk_id for place in known if place.guild_id == guild.id}:
+            desk = guild.get_channel_or_thread(desk_id)
+            if desk is None:  # an archived private thread, whose channel is not known here
+                self._mistrust(lambda place, desk_id=desk_id: place.desk_id == desk_id)
+            elif not is_place(desk) or known_right(desk, guild.me) is False:
+                self._mistrust(lambda place, desk_id=desk_id: place.desk_id == desk_id)
+                self.place_gone(desk_id)
+
+    def thread_left(self, thread: discord.Thread) -> None:
+        """Note that we are no member of a thread any more, or that it is not among those that were synced."""
+        self._lists.void(thread.parent_id)
+        if known_right(thread, thread.guild.me) is not True:
+            self._mistrust(lambda place: place.id == thread.id)
+            self.place_gone(thread.id)
+
+    def guild_untold(self, guild: discord.Guild) -> None:
+        """Note that an outage begins or ends for a guild, within which nothing is told of it."""
+        self._mistrust(lambda place: place.guild_id == guild.id)
+        for channel in guild.channels:
+            self._lists.void(channel.id)
 
     def guild_gone(self, guild_id: int) -> None:
         """Note that the bot left a guild: nothing of it is kept."""
@@ -99,13 +132,19 @@ class Gateway:
         if self._mirror is not None:
             self._mirror.claims.resume(shard)
 
+    def _mistrust(self, suspect: Callable[[Place], bool]) -> None:
+        if self._mirror is not None:
+            self._mirror.mistrust(suspect)
+
     def _note(self, message: discord.Message, *, new: bool) -> None:
         if self._mirror is None or message.guild is None or message.flags.ephemeral:
             return
-        row = row_of(message, identity=self._identity())
         place_id = message.channel.id
+        row = row_of(message, identity=self._identity())
         event: Event
-        if row is None:
+        if not is_place(message.channel):
+            event = Withheld(place_id, message.id)  # an archived thread: where its row belongs is not known here
+        elif row is None:
             event = Unlisted(place_id, message.id)
         elif recall.author_id(row.author) in self._never_store:
             event = Withheld(place_id, message.id)

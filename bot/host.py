@@ -21,6 +21,7 @@ from discord.ext import commands
 
 from .cog import RecallCog
 from .config import Config, ConfigError, read_token
+from .mirror import MirrorRefused
 from .readiness import PORTAL_SWITCH, NotReady
 from .registration import register_commands
 
@@ -130,7 +131,7 @@ def _explained(error: BaseException) -> BaseException:
             return HostError(BAD_TOKEN)
         case discord.PrivilegedIntentsRequired():
             return HostError(PORTAL_SWITCH)
-        case NotReady():
+        case NotReady() | MirrorRefused():
             return HostError(str(error))
         case discord.GatewayNotFound() | discord.DiscordServerError() | aiohttp.ClientError() | OSError():
             return HostError(NO_ANSWER)

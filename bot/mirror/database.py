@@ -18,7 +18,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from .schema import MEMORY, connect, is_broken, set_aside
+from .schema import MEMORY, MirrorRefused, connect, is_broken, set_aside
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,12 @@ class Database:
             await self._drop()
         if self._clock() < self._retry_at:
             raise MirrorDown
-        connection = await connect(self.path)
+        try:
+            connection = await connect(self.path)
+        except MirrorRefused as refused:
+            if not self.generation:
+                raise  # at the start, for whoever starts it; later there are questions to be answered
+            raise OSError(str(refused)) from refused
         self._connection = connection
         self._inode = None if self.path == MEMORY else Path(self.path).stat().st_ino
         self.generation += 1

@@ -119,6 +119,15 @@ class Mirror:
         elif self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush_quietly(), name="recall-mirror-flush")
 
+    def mistrust(self, suspect: Callable[[Place], bool]) -> None:
+        """End what is claimed of some places, and of pages of them on their way: something was not told."""
+        for place in self.claims.places.values():
+            if suspect(place):
+                self.claims.cut(place.id, Span(0, LIVE))
+        for ticket in {ticket for tickets in self._tickets.values() for ticket in tickets}:
+            if suspect(ticket.place):
+                ticket.epoch = 0
+
     def ticket(self, place: Place) -> Ticket:
         """Begin to keep events for a page that is about to be asked for; give it back by `settle`."""
         ticket = Ticket(place, self.claims.epoch(place), self._generation)

@@ -82,7 +82,8 @@ class RecallCog(commands.Cog, name="Recall"):
     async def cog_load(self) -> None:
         """Check that messages can be read, open the mirror, and add commands and buttons.
 
-        Raises `NotReady`, `MirrorRefused` for a mirror of a newer version, or `CommandAlreadyRegistered` where the bot has a command of the same name.
+        Raises `NotReady`, `MirrorRefused` for a mirror of a newer version, or `CommandAlreadyRegistered` where the
+        bot has a command of the same name.
         """
         check_intents(self.bot)
         if self.bot.user is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
@@ -89,10 +90,10 @@ class Gateway:
         known = () if self._mirror is None else tuple(self._mirror.claims.places.values())
         for desk_id in {place.desk_id for place in known if place.guild_id == guild.id}:
             desk = guild.get_channel_or_thread(desk_id)
-            if desk is None:  # an archived private thread, whose channel is not known here
-                self._mistrust(lambda place, desk_id=desk_id: place.desk_id == desk_id)
-            elif not is_place(desk) or known_right(desk, guild.me) is False:
-                self._mistrust(lambda place, desk_id=desk_id: place.desk_id == desk_id)
+            readable = is_place(desk) and known_right(desk, guild.me) is not False
+            if not readable:
+                self._mistrust(functools.partial(_is_of, desk_id))
+            if not readable and desk is not None:  # else an archived private thread, whose channel is not known here
                 self.place_gone(desk_id)
 
     def thread_left(self, thread: discord.Thread) -> None:
@@ -162,3 +163,7 @@ class Gateway:
             await work
         except MirrorDown:
             return  # the database has logged it, and claims nothing any more
+
+
+def _is_of(desk_id: int, place: Place) -> bool:
+    return place.desk_id == desk_id

@@ -92,7 +92,7 @@ async def serve(config: Config, token: str, *, stop: asyncio.Event | None = None
             stopping.cancel()
             await _close(bot, running)
     if running in ended and not running.cancelled() and (error := running.exception()) is not None:
-        raise _explained(error) from error
+        raise explained(error) from error
 
 
 @contextmanager
@@ -122,7 +122,7 @@ async def _close(bot: RecallBot, running: asyncio.Task[None]) -> None:
     await asyncio.wait({running})
 
 
-def _explained(error: BaseException) -> BaseException:
+def explained(error: BaseException) -> BaseException:
     """Return the one line for an error that ended the bot; an error nobody foresaw is returned as it is."""
     match error:
         case discord.LoginFailure():

@@ -119,6 +119,13 @@ class _Turn:
         return self._came
 
 
+def mirror_place(channel: Readable, desk_id: int) -> Place:
+    """Return a channel or thread as the mirror knows it."""
+    parent = channel.parent if isinstance(channel, discord.Thread) and channel.id != desk_id else None
+    desk_name = channel.name if channel.id == desk_id else "" if parent is None else parent.name
+    return Place(channel.id, channel.guild.id, desk_id, channel.name, desk_name)
+
+
 class Reads:
     """Share the reading of places between all who ask. `clock` counts seconds (`time.monotonic`)."""
 
@@ -138,7 +145,7 @@ class Reads:
 
     def pages(self, channel: Readable, *, desk_id: int) -> Pages:
         """Return the history of a channel or thread that belongs to a desk."""
-        return _SharedPages(self, channel, Place(channel.id, channel.guild.id, desk_id))
+        return _SharedPages(self, channel, mirror_place(channel, desk_id))
 
     def turn(self, place_id: int) -> _Turn:
         """Return what readers of a place queue for; it lasts as long as one of them holds it."""

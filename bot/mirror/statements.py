@@ -128,6 +128,12 @@ async def save_spans(connection: aiosqlite.Connection, place_id: int, epoch: int
     )
 
 
+async def spans_in(connection: aiosqlite.Connection, place_id: int, epoch: int) -> list[Span]:
+    """Return the spans of a place in one epoch."""
+    statement = "SELECT low, high FROM spans WHERE place = ? AND epoch = ? ORDER BY low"
+    return [Span(*found) for found in await connection.execute_fetchall(statement, (place_id, epoch))]
+
+
 async def older_spans(connection: aiosqlite.Connection, place_id: int, epoch: int) -> dict[int, list[Span]]:
     """Return the spans of a place that other epochs left, by epoch."""
     found: dict[int, list[Span]] = {}

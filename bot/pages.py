@@ -25,7 +25,7 @@ from .errors import Unavailable
 from .failures import wrapped_answers
 from .links import SNOWFLAKE_BOUND
 from .mirror import LIVE, Mirror, MirrorDown, Place
-from .rows import Identity, row_of
+from .rows import Identity, named_in, unnamed_row_of
 
 MESSAGE_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
 
@@ -62,7 +62,7 @@ class Pages(Protocol):
 
 
 class DiscordPages:
-    """Read a place from Discord."""
+    """Read a place from Discord; roles and channels have no names in its rows yet (`rows.named_in`)."""
 
     def __init__(self, channel: Readable, *, identity: Identity) -> None:
         self._channel = channel
@@ -90,7 +90,7 @@ class DiscordPages:
         if came and before is not None and not older:
             raise recall.CursorDidNotAdvance(before=before, next_before=min(message.id for message in came))
         messages = [older[message_id] for message_id in sorted(older, reverse=True)]
-        rows = tuple(row for message in messages if (row := row_of(message, identity=self._identity)) is not None)
+        rows = tuple(row for message in messages if (row := unnamed_row_of(message, identity=self._identity)))
         beginning = len(came) < size
         low = 0 if beginning else messages[-1].id
         return Page(rows, len(messages), low, beginning, messages[-1].created_at if messages else None)
@@ -174,6 +174,10 @@ class _SharedPages:
 
     async def read(self, before: int | None, size: int) -> Page:
         """See `Pages.read`; no request where the mirror knows the page."""
+        page = await self._read(before, size)
+        return page._replace(rows=named_in(self._channel.guild, page.rows))
+
+    async def _read(self, before: int | None, size: int) -> Page:
         turn = self._reads.turn(self._place.id)
         reads = turn.reads
         async with turn.lock:

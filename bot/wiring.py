@@ -51,7 +51,13 @@ def make_mirror(
     def shard_of(guild_id: int) -> int:
         return (guild_id >> 22) % (client.shard_count or 1)
 
-    return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of)
+    def hears(shard: int) -> bool:
+        if isinstance(client, discord.AutoShardedClient):
+            known = client.get_shard(shard)
+            return known is not None and not known.is_closed()
+        return bool(getattr(client.ws, "open", False))  # there is none before the first connection
+
+    return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of, hears=hears)
 
 
 def make_reads(client: discord.Client, config: Config, mirror: Mirror | None, *, clock: Callable[[], float]) -> Reads:

@@ -27,12 +27,18 @@ class Place(NamedTuple):
 
 
 class Claims:
-    """Hold the places, the epochs of the shards, and the spans that are sure. `shard_of` takes a guild id."""
+    """Hold the places, the epochs of the shards, and the spans that are sure.
 
-    def __init__(self, *, shard_of: Callable[[int], int]) -> None:
+    `shard_of` takes a guild id. `hears` says whether a shard is connected as far as its socket knows: a client with
+    many shards may report an interruption only when it comes to reconnect that one.
+    """
+
+    def __init__(self, *, shard_of: Callable[[int], int], hears: Callable[[int], bool] = lambda _: True) -> None:
         self._shard_of = shard_of
+        self._hears = hears
         self._shards: set[int] = set()
         self._silent: set[int] = set()
+        self._out: set[int] = set()  # guilds of which nothing is told, by no fault of their shard
         self._epochs: dict[int, int] = {}
         self._spans: dict[int, list[Span]] = {}
         self.places: dict[int, Place] = {}
@@ -51,6 +57,7 @@ class Claims:
         """Take in that a gateway session began: every older claim of the shard ends, its epoch is awaited."""
         self._shards.add(shard)
         self._silent.discard(shard)
+        self._out = {guild_id for guild_id in self._out if self._shard_of(guild_id) != shard}
         self._end(shard)
 
     def suspend(self, shard: int) -> None:
@@ -60,6 +67,14 @@ class Claims:
     def resume(self, shard: int) -> None:
         """Hold a shard's claims again: its session was resumed, and told what was missed."""
         self._silent.discard(shard)
+
+    def guild_out(self, guild_id: int) -> None:
+        """Verify nothing of a guild until it is back: an outage at Discord, in which nothing is told of it."""
+        self._out.add(guild_id)
+
+    def guild_back(self, guild_id: int) -> None:
+        """Take in that a guild is told of again."""
+        self._out.discard(guild_id)
 
     def number(self, shard: int, epoch: int) -> None:
         """Give an awaited epoch its number."""
@@ -98,7 +113,9 @@ class Claims:
 
     def epoch(self, place: Place) -> int:
         """Return the epoch that verifies a place now; 0 where none does."""
-        return 0 if self._shard_of(place.guild_id) in self._silent else self.stored_epoch(place)
+        shard = self._shard_of(place.guild_id)
+        heard = shard not in self._silent and place.guild_id not in self._out and self._hears(shard)
+        return self.stored_epoch(place) if heard else 0
 
     def verified(self, place: Place, before: int | None) -> Span | None:
         """Return the sure span just below `before` (None: up to now), if there is one."""

@@ -36,6 +36,7 @@ from .events import (
     outcome,
 )
 from .spans import LIVE, Span, below
+from .tickets import Ticket, Tickets
 
 log = logging.getLogger(__name__)
 
@@ -52,21 +53,11 @@ class MirrorPage(NamedTuple):
     low: int
 
 
-class Ticket:
-    """Keep what the gateway tells of a place while a page of it is on its way."""
-
-    def __init__(self, place: Place, epoch: int, generation: int) -> None:
-        self.place = place
-        self.epoch = epoch
-        self.generation = generation
-        self.events: list[Event] = []
-
-
 class Mirror:
     """Hold rows of many places in one SQLite file.
 
-    `clock` counts seconds and never goes back; `now` gives seconds since 1970; `shard_of` says which gateway
-    session tells of a guild. What may meet a failing file raises `MirrorDown`, and says so; Discord has the log.
+    `clock` counts seconds and never goes back; `now` gives seconds since 1970; `shard_of` and `hears` are those of
+    `Claims`. What may meet a failing file raises `MirrorDown`, and says so; Discord has the log.
     """
 
     def __init__(
@@ -76,14 +67,15 @@ class Mirror:
         clock: Callable[[], float],
         now: Callable[[], float],
         shard_of: Callable[[int], int] = lambda _: 0,
+        hears: Callable[[int], bool] = lambda _: True,
     ) -> None:
         self.database = Database(path, clock=clock)
-        self.claims = Claims(shard_of=shard_of)
+        self.claims = Claims(shard_of=shard_of, hears=hears)
         self._now = now
         self._generation = self._data_version = 0
         self._pending: list[Event] = []
         self._tombstones = Tombstones(clock=clock)
-        self._tickets: dict[int, set[Ticket]] = {}
+        self._tickets = Tickets()
         self._flushing: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -108,8 +100,7 @@ class Mirror:
         """Take what the gateway told; it is written soon, and before anything is read."""
         if isinstance(event, Deleted):
             self._tombstones.bury(event.id)
-        for ticket in self._tickets.get(event.place_id, ()):
-            ticket.events.append(event)
+        self._tickets.note(event)
         if isinstance(event, Created) and event.place_id not in self.claims.places:
             return  # an edit or a deletion may still concern what another process has stored
         self._pending.append(event)
@@ -124,22 +115,17 @@ class Mirror:
         for place in self.claims.places.values():
             if suspect(place):
                 self.claims.cut(place.id, Span(0, LIVE))
-        for ticket in {ticket for tickets in self._tickets.values() for ticket in tickets}:
-            if suspect(ticket.place):
-                ticket.epoch = 0
+        self._tickets.void(suspect)
 
     def ticket(self, place: Place) -> Ticket:
         """Begin to keep events for a page that is about to be asked for; give it back by `settle`."""
         ticket = Ticket(place, self.claims.epoch(place), self._generation)
-        self._tickets.setdefault(place.id, set()).add(ticket)
+        self._tickets.add(ticket)
         return ticket
 
     def settle(self, ticket: Ticket) -> None:
         """Stop keeping events for a page; idempotent."""
-        waiting = self._tickets.get(ticket.place.id, set())
-        waiting.discard(ticket)
-        if not waiting:
-            self._tickets.pop(ticket.place.id, None)
+        self._tickets.remove(ticket)
 
     async def page(self, place: Place, before: int | None, limit: int) -> MirrorPage | None:
         """Return verified rows older than `before`, or nothing where the place is not known there.
@@ -224,7 +210,7 @@ class Mirror:
                     await self._write(connection, pending)
                 yield connection
         except MirrorDown:
-            self._lose_sight()
+            self._lose_sight(pending)
             raise
         except BaseException:
             self._pending[:0] = pending
@@ -285,7 +271,8 @@ class Mirror:
                 self.claims.cut(place_id, *(Span(hole, hole + 1) for hole in holes))
                 await statements.save_spans(connection, place_id, epoch, self.claims.spans(place_id))
 
-    def _lose_sight(self) -> None:
-        """Give up what was noted, and with it every claim that it belonged to."""
-        self._pending.clear()
+    def _lose_sight(self, noted: Iterable[Event] = ()) -> None:
+        """Give up what was noted, and every claim that it belonged to; what was deleted is deleted all the same."""
+        owed: list[Event] = [event for event in (*noted, *self._pending) if isinstance(event, Deleted)]
+        self._pending = owed[-PENDING_EVENTS // 2 :]
         self.claims.end_all()

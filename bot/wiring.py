@@ -52,12 +52,17 @@ def make_mirror(
         return (guild_id >> 22) % (client.shard_count or 1)
 
     def hears(shard: int) -> bool:
-        if isinstance(client, discord.AutoShardedClient):
-            known = client.get_shard(shard)
-            return known is not None and not known.is_closed()
-        return bool(getattr(client.ws, "open", False))  # there is none before the first connection
+        return shard in connected_shards(client)
 
     return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of, hears=hears)
+
+
+def connected_shards(client: discord.Client) -> frozenset[int]:
+    """Return the gateway sessions that are open, as far as their sockets know."""
+    if isinstance(client, discord.AutoShardedClient):
+        return frozenset(number for number, shard in client.shards.items() if not shard.is_closed())
+    is_open = getattr(client.ws, "open", False)  # before the first connection there is none
+    return frozenset({client.shard_id or 0} if is_open else ())
 
 
 def make_reads(client: discord.Client, config: Config, mirror: Mirror | None, *, clock: Callable[[], float]) -> Reads:

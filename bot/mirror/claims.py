@@ -34,7 +34,7 @@ class Claims:
     """
 
     def __init__(self, *, shard_of: Callable[[int], int], hears: Callable[[int], bool] = lambda _: True) -> None:
-        self._shard_of = shard_of
+        self.shard_of = shard_of
         self._hears = hears
         self._shards: set[int] = set()
         self._silent: set[int] = set()
@@ -57,7 +57,7 @@ class Claims:
         """Take in that a gateway session began: every older claim of the shard ends, its epoch is awaited."""
         self._shards.add(shard)
         self._silent.discard(shard)
-        self._out = {guild_id for guild_id in self._out if self._shard_of(guild_id) != shard}
+        self._out = {guild_id for guild_id in self._out if self.shard_of(guild_id) != shard}
         self._end(shard)
 
     def suspend(self, shard: int) -> None:
@@ -72,9 +72,11 @@ class Claims:
         """Verify nothing of a guild until it is back: an outage at Discord, in which nothing is told of it."""
         self._out.add(guild_id)
 
-    def guild_back(self, guild_id: int) -> None:
-        """Take in that a guild is told of again."""
+    def guild_back(self, guild_id: int) -> bool:
+        """Take in that a guild is told of again; says whether it was out."""
+        was_out = guild_id in self._out
         self._out.discard(guild_id)
+        return was_out
 
     def number(self, shard: int, epoch: int) -> None:
         """Give an awaited epoch its number."""
@@ -109,11 +111,11 @@ class Claims:
 
     def stored_epoch(self, place: Place) -> int:
         """Return the epoch under which rows of a place are stored; 0 where none has a number."""
-        return self._epochs.get(self._shard_of(place.guild_id), 0)
+        return self._epochs.get(self.shard_of(place.guild_id), 0)
 
     def epoch(self, place: Place) -> int:
         """Return the epoch that verifies a place now; 0 where none does."""
-        shard = self._shard_of(place.guild_id)
+        shard = self.shard_of(place.guild_id)
         heard = shard not in self._silent and place.guild_id not in self._out and self._hears(shard)
         return self.stored_epoch(place) if heard else 0
 
@@ -144,5 +146,5 @@ class Claims:
     def _end(self, shard: int) -> None:
         self._epochs.pop(shard, None)
         for place in self.places.values():
-            if self._shard_of(place.guild_id) == shard:
+            if self.shard_of(place.guild_id) == shard:
                 self._spans.pop(place.id, None)

@@ -37,7 +37,7 @@ from .rows import Identity, row_of
 from .state import NotSaved, State
 from .texts import Texts
 from .threads import ThreadLists
-from .wiring import make_matcher, make_mirror, make_reads, make_services
+from .wiring import connected_shards, make_matcher, make_mirror, make_reads, make_services
 
 CLOSE_SECONDS = 2.0  # what notices under way may take to end
 
@@ -67,30 +67,39 @@ class RecallCog(commands.Cog, name="Recall"):
         self.bot = bot
         self.config = config
         self._matcher = make_matcher(config)
-        lists = ThreadLists()
         mirror = make_mirror(bot, config, clock=clock, now=now)
         self._state = State(config.state.path, now=lambda: now().timestamp())
         reads = make_reads(bot, config, mirror, self._state, clock=clock)
+        lists = ThreadLists(reads.bounds)
         self.services = make_services(config, self._matcher, reads, lists, self._state, clock=clock, now=now)
-        self._gateway = Gateway(mirror, lists, identity=reads.identity, withholds=reads.withholds)
+        self._gateway = Gateway(
+            mirror,
+            lists,
+            identity=reads.identity,
+            find_guild=bot.get_guild,
+            withholds=reads.withholds,
+            sleep=sleep,
+        )
         self._notices = Notices(config, sleep=sleep, clock=clock)
         self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
         self._texts = Texts()
         self._commands: list[AppCommand] = []
         self._buttons = paging.build(self.services)
-        self._away: set[int | None] = set()
+        self._away: set[int] = set()
         self._checked = False
 
     async def cog_load(self) -> None:
-        """Check that messages can be read, and add commands and buttons.
+        """Check that messages can be read, open the mirror, and add commands and buttons.
 
-        Raises `NotReady`, or `CommandAlreadyRegistered` where the bot has a command of the same name.
+        Raises `NotReady`, `MirrorRefused` for a mirror of a newer version, or `CommandAlreadyRegistered` where the
+        bot has a command of the same name.
         """
         check_intents(self.bot)
         if self.bot.user is not None:
             check_content_access(self.bot)
             self._checked = True
         await self._state.load()
+        await self._gateway.open()
         try:
             for build in COMMANDS:
                 command = build(self.services)
@@ -100,6 +109,8 @@ class RecallCog(commands.Cog, name="Recall"):
         except BaseException:
             await self.cog_unload()
             raise
+        for shard in connected_shards(self.bot):  # whoever loads us late has had the word that a session began
+            self._gateway.connected(shard)
 
     async def cog_unload(self) -> None:
         """Take everything back: commands and buttons first, then the waits, then the worker."""
@@ -127,7 +138,7 @@ class RecallCog(commands.Cog, name="Recall"):
             return
         self._texts.posted(message.id, row.content)
         if not self._is_ours(message):
-            replayed = None in self._away or message.guild.shard_id in self._away
+            replayed = message.guild.shard_id in self._away
             self._notices.created(message, row, replayed=replayed)
         await self._acknowledgements.look(message, row, address=_address(message.channel))
 
@@ -166,13 +177,39 @@ class RecallCog(commands.Cog, name="Recall"):
         """Keep an archived thread in mind, which the client forgets."""
         if payload.thread is not None:
             self._gateway.thread_changed(payload.thread)
-        else:
+        elif payload.data["thread_metadata"]["archived"]:  # else the client knows it from now on
             self._gateway.thread_unknown(payload.parent_id)
+
+    @commands.Cog.listener()
+    async def on_thread_remove(self, thread: discord.Thread) -> None:
+        """Let go of a private thread that nothing is told of any more."""
+        self._gateway.thread_left(thread)
+
+    @commands.Cog.listener("on_guild_channel_update")
+    @commands.Cog.listener("on_guild_role_update")
+    @commands.Cog.listener("on_guild_role_delete")
+    @commands.Cog.listener("on_member_update")
+    async def on_rights_changed(self, *changed: discord.abc.GuildChannel | discord.Role | discord.Member) -> None:
+        """Let go of what we may not read any more; the last that is told is how things are now."""
+        now = changed[-1]
+        if not isinstance(now, discord.Member) or now == now.guild.me:
+            self._gateway.rights_changed(now.guild)
+
+    @commands.Cog.listener()
+    async def on_guild_unavailable(self, guild: discord.Guild) -> None:
+        """Trust nothing that is known of a guild in an outage."""
+        self._gateway.guild_out(guild)
+
+    @commands.Cog.listener("on_guild_available")
+    @commands.Cog.listener("on_guild_join")
+    async def on_guild_back(self, guild: discord.Guild) -> None:
+        """Take note that a guild is told of."""
+        self._gateway.guild_back(guild)
 
     @commands.Cog.listener()
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Keep nothing of a guild that the bot has left."""
-        self._gateway.guild_gone(guild.id)
+        self._gateway.guild_gone(guild)
         try:
             await self._state.forget_guild(guild.id)
         except NotSaved:
@@ -184,12 +221,13 @@ class RecallCog(commands.Cog, name="Recall"):
         self._gateway.place_gone(channel.id)
         self._notices.place_deleted(channel.id)
 
-    @commands.Cog.listener()
-    async def on_connect(self) -> None:
-        """Make the check that had to wait for the login; a new session has nothing to catch up with."""
-        if not self._sharded:
-            self._gateway.connected(0)
-            self._away.discard(None)
+    @commands.Cog.listener("on_connect")
+    @commands.Cog.listener("on_shard_connect")
+    async def on_session(self, shard_id: int | None = None) -> None:
+        """Begin anew: a new session has nothing to catch up with. Make the check that had to wait for the login."""
+        if (shard := self._shard(shard_id)) is not None:
+            self._gateway.connected(shard)
+            self._away.discard(shard)
         if self._checked:
             return
         self._checked = True
@@ -199,41 +237,32 @@ class RecallCog(commands.Cog, name="Recall"):
             _log.error("%s", missing)  # one line for the operator; a traceback would say nothing more
             await self._leave()
 
-    @commands.Cog.listener()
-    async def on_disconnect(self) -> None:
+    @commands.Cog.listener("on_ready")
+    @commands.Cog.listener("on_shard_ready")
+    async def on_guilds_told(self, shard_id: int | None = None) -> None:
+        """Keep nothing of what went away before this session."""
+        if (shard := self._shard(shard_id)) is not None:
+            self._gateway.settled(shard)
+
+    @commands.Cog.listener("on_disconnect")
+    @commands.Cog.listener("on_shard_disconnect")
+    async def on_silence(self, shard_id: int | None = None) -> None:
         """Take note that what comes next, until the session is whole again, was posted without us."""
-        if not self._sharded:
-            self._gateway.silent(0)
-            self._away.add(None)
+        if (shard := self._shard(shard_id)) is not None:
+            self._gateway.silent(shard)
+            self._away.add(shard)
 
-    @commands.Cog.listener()
-    async def on_resumed(self) -> None:
+    @commands.Cog.listener("on_resumed")
+    @commands.Cog.listener("on_shard_resumed")
+    async def on_whole(self, shard_id: int | None = None) -> None:
         """Take note that the session is whole again."""
-        if not self._sharded:
-            self._gateway.resumed(0)
-            self._away.discard(None)
+        if (shard := self._shard(shard_id)) is not None:
+            self._gateway.resumed(shard)
+            self._away.discard(shard)
 
-    @commands.Cog.listener()
-    async def on_shard_disconnect(self, shard_id: int) -> None:
-        """Do as `on_disconnect`, for the guilds of one shard."""
-        self._gateway.silent(shard_id)
-        self._away.add(shard_id)
-
-    @commands.Cog.listener()
-    async def on_shard_connect(self, shard_id: int) -> None:
-        """Do as `on_connect`, for the guilds of one shard."""
-        self._gateway.connected(shard_id)
-        self._away.discard(shard_id)
-
-    @commands.Cog.listener()
-    async def on_shard_resumed(self, shard_id: int) -> None:
-        """Do as `on_resumed`, for the guilds of one shard."""
-        self._gateway.resumed(shard_id)
-        self._away.discard(shard_id)
-
-    @property
-    def _sharded(self) -> bool:
-        return isinstance(self.bot, discord.AutoShardedClient)
+    def _shard(self, told: int | None) -> int | None:
+        """Return whose session an event is about; None for one that a client with shards tells for all of them."""
+        return told if isinstance(self.bot, discord.AutoShardedClient) else self.bot.shard_id or 0
 
     def _row(self, message: discord.Message) -> recall.LogMessage | None:
         """Return the row of a message of an enabled channel."""

@@ -13,6 +13,9 @@ from .errors import Unavailable, UnavailableKind
 REQUEST_FAILURES = (discord.DiscordException, aiohttp.ClientError, OSError)
 """What a request to Discord may end in."""
 
+UNREADABLE_ANSWERS = (ValueError, LookupError, TypeError, AttributeError)
+"""What discord.py ends in over an answer that is no JSON, or not of the documented form."""
+
 
 def unavailable_kind(error: Exception) -> UnavailableKind:
     """Return what a user can be told about a failed request."""
@@ -33,3 +36,16 @@ def wrapped_errors() -> Iterator[None]:
         yield
     except REQUEST_FAILURES as error:
         raise Unavailable(unavailable_kind(error)) from error
+
+
+@contextmanager
+def wrapped_answers() -> Iterator[None]:
+    """Do as `wrapped_errors`, also for answers that nobody can read; only discord.py's code may run inside.
+
+    A proxy's page with status 200, or half a message: for whoever asks, that is Discord being down.
+    """
+    with wrapped_errors():
+        try:
+            yield
+        except UNREADABLE_ANSWERS as error:
+            raise Unavailable("discord_down") from error

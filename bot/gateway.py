@@ -1,28 +1,45 @@
 """Keep what is known of history true to what the gateway tells: messages, threads, channels, guilds, sessions.
 
 `Gateway` is called by the cog's listeners, first of all and before they await anything, so that events are
-noted in the order in which they came. Every session that did not resume voids what was known: the mirror
-begins an epoch, and the lists of threads are read again.
+noted in the order in which they came. Nothing is trusted of what was not told. A session that did not resume
+voids all that was known through the one before: the mirror begins an epoch, and lists of threads are read again.
+An interruption holds it back until the session has resumed. What the bot may not read is not told of, so it is
+dropped, and read anew when the right is back; in an outage of a guild, what was known of it counts for nothing.
+
+A connection that is dead without a word is noticed by its heartbeat, up to a minute later. Until then answers are
+as of what was told last, which is the one thing about them that cannot be known here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+import contextlib
+import functools
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
 
 import discord
 
 import recall
 
-from .mirror import Created, Deleted, Edited, Event, Mirror, MirrorDown, Unlisted, Withheld
+from .access import is_place, known_right
+from .errors import Unavailable
+from .failures import wrapped_errors
+from .mirror import Created, Deleted, Edited, Event, Mirror, MirrorDown, Place, Unlisted, Withheld
+from .mirror.database import MIRROR_RETRY_SECONDS
 from .mirror.upkeep import drop_guild, drop_place
-from .rows import Identity, row_of
+from .rows import Identity, unnamed_row_of
 from .threads import ThreadLists
+
+DESKS_ASKED_AFTER: Final = 20  # requests at the start of a session, for each guild, about places not in its list
 
 
 class Gateway:
-    """Note what is told. `mirror`: None for none. `withholds`: whether an author's messages are dropped here."""
+    """Note what is told.
+
+    `find_guild`: of those that the client knows. `withholds`: whether an author's messages are dropped here.
+    `mirror`: None for none. `sleep` waits until a mirror that failed is tried again.
+    """
 
     def __init__(
         self,
@@ -30,16 +47,32 @@ class Gateway:
         lists: ThreadLists,
         *,
         identity: Callable[[], Identity],
+        find_guild: Callable[[int], discord.Guild | None],
         withholds: Callable[[str], bool] = lambda _author_id: False,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._mirror = mirror
         self._lists = lists
         self._identity = identity
+        self._find_guild = find_guild
         self._withholds = withholds
+        self._sleep = sleep
+        self._present: set[int] = set()  # guilds that a session has told of, by its present one
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def open(self) -> None:
+        """Open the mirror, where its file can be used; raises `MirrorRefused` for one of a newer version."""
+        if self._mirror is not None:
+            with contextlib.suppress(MirrorDown):
+                await self._mirror.flush()
 
     async def close(self) -> None:
         """Finish what is under way and close the mirror."""
+        self._closed = True
+        for task in self._waiting:
+            task.cancel()
         if self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._mirror is not None:
@@ -50,7 +83,7 @@ class Gateway:
         self._note(message, new=True)
 
     def edited(self, message: discord.Message) -> None:
-        """Note what a message reads now; unfurled links and other changes are no harm."""
+        """Note what a message reads now; one that was changed otherwise is stored again as it is."""
         self._note(message, new=False)
 
     def deleted(self, channel_id: int, message_ids: Iterable[int]) -> None:
@@ -68,45 +101,100 @@ class Gateway:
         """Note that a thread changed which the client does not know: the list of its desk is read again."""
         self._lists.void(parent_id)
 
+    def thread_left(self, thread: discord.Thread) -> None:
+        """Note that we are no member of a thread any more, or that it is not among those that were synced."""
+        self._lists.void(thread.parent_id)
+        if known_right(thread, thread.guild.me) is not True:
+            self.place_gone(thread.id)
+
     def place_gone(self, place_id: int, parent_id: int | None = None) -> None:
-        """Note that a channel or thread was deleted, or may not be read any more."""
+        """Note that a channel with its threads, or a thread, was deleted, or may not be read any more."""
         if parent_id is not None:
             self._lists.deleted(place_id, parent_id)
+        self._lists.void(place_id)
         if self._mirror is not None:
-            self._begin(drop_place(self._mirror, place_id), f"drop-place-{place_id}")
+            self._mirror.mistrust(lambda place: place_id in {place.id, place.desk_id})
+            self._begin(functools.partial(drop_place, self._mirror, place_id), f"drop-place-{place_id}")
 
-    def guild_gone(self, guild_id: int) -> None:
-        """Note that the bot left a guild: nothing of it is kept."""
+    def rights_changed(self, guild: discord.Guild) -> None:
+        """Note that our own rights may have changed: what we may not read, we are not told of."""
+        for channel in guild.channels:
+            if is_place(channel) and not _is_told(channel, guild.me):
+                self._lists.void(channel.id)
+        desks = {desk_id: guild.get_channel_or_thread(desk_id) for desk_id in self._desks_of(guild.id)}
+        unknown = {desk_id for desk_id, desk in desks.items() if desk is None}  # or archived, and private threads
+        self._mistrust(lambda place: place.desk_id in unknown)
+        for desk_id, desk in desks.items():
+            if desk is not None and not _is_told(desk, guild.me):
+                self.place_gone(desk_id)
+
+    def guild_out(self, guild: discord.Guild) -> None:
+        """Note that an outage at Discord has begun: of this guild nothing is told. It is no removal."""
         if self._mirror is not None:
-            self._begin(drop_guild(self._mirror, guild_id), f"drop-guild-{guild_id}")
+            self._mirror.claims.guild_out(guild.id)
+        self._guild_untold(guild)
+
+    def guild_back(self, guild: discord.Guild) -> None:
+        """Note that a guild is told of, since the start of a session or the end of an outage."""
+        self._present.add(guild.id)
+        if self._mirror is not None and self._mirror.claims.guild_back(guild.id):
+            self._guild_untold(guild)
+
+    def guild_gone(self, guild: discord.Guild) -> None:
+        """Note that the bot left a guild: nothing of it is kept."""
+        self._present.discard(guild.id)
+        self._guild_untold(guild)
+        self._drop_guild(guild.id)
 
     def connected(self, shard: int) -> None:
         """Note a gateway session that did not resume."""
-        self._lists.void()
-        self._lists.whole()
+        self._lists.renewed(shard)
         if self._mirror is not None:
-            self._mirror.claims.connected(shard)  # at once: what is told from now on belongs to the new session
-            self._begin(self._mirror.flush(), f"epoch-{shard}")
+            mirror = self._mirror
+            mirror.claims.connected(shard)  # at once: what is told from now on belongs to the new session
+            self._present = {guild_id for guild_id in self._present if mirror.claims.shard_of(guild_id) != shard}
+            self._begin(mirror.flush, f"epoch-{shard}")
+
+    def settled(self, shard: int) -> None:
+        """Note that a session has told of its guilds: what is gone since the one before is dropped.
+
+        Nobody tells of a guild that removed the bot while it was away, nor of a channel that was deleted.
+        """
+        if self._mirror is None:
+            return
+        for guild_id in {place.guild_id for place in self._mirror.claims.places.values()}:
+            if self._mirror.claims.shard_of(guild_id) != shard:
+                continue
+            guild = self._find_guild(guild_id)
+            if guild is None or (not guild.unavailable and guild_id not in self._present):
+                self._drop_guild(guild_id)
+            elif not guild.unavailable:
+                self.rights_changed(guild)
+                unknown = [id_ for id_ in self._desks_of(guild_id) if guild.get_channel_or_thread(id_) is None]
+                for desk_id in unknown[:DESKS_ASKED_AFTER]:
+                    self._begin(functools.partial(self._ask_after, guild, desk_id), f"ask-after-{desk_id}")
 
     def silent(self, shard: int) -> None:
         """Note that a session is interrupted."""
-        self._lists.silent()
+        self._lists.silent(shard)
         if self._mirror is not None:
             self._mirror.claims.suspend(shard)
 
     def resumed(self, shard: int) -> None:
         """Note that a session is whole again."""
-        self._lists.whole()
+        self._lists.whole(shard)
         if self._mirror is not None:
             self._mirror.claims.resume(shard)
 
     def _note(self, message: discord.Message, *, new: bool) -> None:
         if self._mirror is None or message.guild is None or message.flags.ephemeral:
             return
-        row = row_of(message, identity=self._identity())
         place_id = message.channel.id
+        row = unnamed_row_of(message, identity=self._identity())
         event: Event
-        if row is None:
+        if not is_place(message.channel):
+            event = Withheld(place_id, message.id)  # an archived thread: where its row belongs is not known here
+        elif row is None:
             event = Unlisted(place_id, message.id)
         elif self._withholds(recall.author_id(row.author)):
             event = Withheld(place_id, message.id)
@@ -114,13 +202,58 @@ class Gateway:
             event = Created(place_id, row) if new else Edited(place_id, row)
         self._mirror.note(event)
 
-    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(self._quietly(work), name=f"recall-{name}")
+    def _desks_of(self, guild_id: int) -> set[int]:
+        known = () if self._mirror is None else self._mirror.claims.places.values()
+        return {place.desk_id for place in known if place.guild_id == guild_id}
+
+    def _guild_untold(self, guild: discord.Guild) -> None:
+        for channel in guild.channels:
+            self._lists.void(channel.id)
+        self._mistrust(lambda place: place.guild_id == guild.id)
+
+    def _mistrust(self, suspect: Callable[[Place], bool]) -> None:
+        if self._mirror is not None:
+            self._mirror.mistrust(suspect)
+
+    def _drop_guild(self, guild_id: int) -> None:
+        if self._mirror is not None:
+            self._mirror.mistrust(lambda place: place.guild_id == guild_id)
+            self._begin(functools.partial(drop_guild, self._mirror, guild_id), f"drop-guild-{guild_id}")
+
+    async def _ask_after(self, guild: discord.Guild, desk_id: int) -> None:
+        """Drop a place that Discord does not know, or does not show us, any more; one request."""
+        try:
+            with wrapped_errors():
+                await guild.fetch_channel(desk_id)
+        except Unavailable as failure:
+            if failure.kind in {"gone", "no_permission"}:
+                self.place_gone(desk_id)
+
+    def _begin(self, work: Callable[[], Awaitable[object]], name: str) -> None:
+        task = asyncio.create_task(self._until_done(work), name=f"recall-{name}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _quietly(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except MirrorDown:
-            return  # the database has logged it, and claims nothing any more
+    async def _until_done(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Work, and again for as long as the mirror fails, which the database has logged."""
+        while not self._closed:
+            try:
+                await work()
+            except MirrorDown:
+                waiting = asyncio.create_task(self._wait(), name="recall-mirror-retry")
+            else:
+                return
+            self._waiting.add(waiting)
+            await asyncio.wait({waiting})
+            self._waiting.discard(waiting)
+
+    async def _wait(self) -> None:
+        await self._sleep(MIRROR_RETRY_SECONDS)
+
+
+def _is_told(desk: discord.abc.GuildChannel | discord.Thread, me: discord.Member) -> bool:
+    """Say whether what happens in a channel or thread is told to us, as far as we may read it."""
+    if not is_place(desk):
+        return False
+    right = known_right(desk, me)
+    return isinstance(desk, discord.Thread) and desk.me is not None if right is None else right

@@ -5,9 +5,10 @@ was asked for, what came too much is kept for the next call, and a page without 
 over n rows of a channel without threads costs n ÷ 100 requests; one that is asked for a single row fetches a
 single message.
 
-A thread is opened when the walk comes down to its last message, and not before: one page of it is read then,
-and the next when that is used up. The listing of archived threads is read down the same way. Rows are ordered
-and told apart by id alone: one that comes again, from a page that moved while it was read, is passed over.
+A desk is a merge of places, and the one that could hold the newest row is read next: so a thread is opened when
+the walk comes down to its last message, and not before, and the listing of archived threads is read down the same
+way. Rows are ordered and told apart by id alone: one that comes again, from a page that moved while it was read,
+is passed over.
 
     log = HistoryLog(reads.pages(channel, desk_id=channel.id), threads=lists.of(channel), open_thread=…)
     walk = await recall.walk_log(log, scan=2048)
@@ -20,11 +21,13 @@ the walk with what was read, as does the deadline: the answer's coverage then sa
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from itertools import count
+from typing import Any, Final, TypeAlias, TypeVar
 
 import discord
 
@@ -34,9 +37,9 @@ from .errors import Unavailable
 from .links import SNOWFLAKE_BOUND
 from .pages import MESSAGE_PAGE_SIZE, Pages
 from .queries import LeftOut
-from .threads import ThreadList, ThreadReach
+from .threads import ThreadList
 
-DESK_THREADS_OPENED: Final = 100  # threads read for one question; each costs a request at least (a guess)
+DESK_THREADS_OPENED: Final = 100  # threads that one question may ask Discord for, a request each at least (a guess)
 ENDED: Final = -1  # the cursor after the last page, which is nobody's
 STOPPED_AT_DEADLINE: Final = "time"
 TOO_MANY_THREADS: Final = "too many threads"
@@ -61,23 +64,26 @@ def loop_time() -> float:
 class _Strand:
     """Hold the rows of one place that came and were not yet taken, and what could still come.
 
-    `bound` is exclusive: everything from there up was read; 0 where nothing is left.
+    `bound` is exclusive: everything from there up was read; 0 where nothing is left. `before` is the cursor of the
+    next page: None while the newest is as good, so that the mirror knows the place up to now.
     """
 
-    def __init__(self, pages: Pages, bound: int, thread: discord.Thread | None = None) -> None:
+    def __init__(self, pages: Pages, bound: int, before: int | None, thread: discord.Thread | None = None) -> None:
         self.pages = pages
         self.bound = bound
+        self.before = before
         self.thread = thread
+        self.opened = thread is None
         self.rows: deque[recall.LogMessage] = deque()
 
     @property
-    def head(self) -> int:
-        """The newest row that came; -1 where there is none."""
-        return self.rows[0].sequence if self.rows else -1
+    def top(self) -> int:
+        """The newest row that came, or the highest id that could."""
+        return self.rows[0].sequence if self.rows else self.bound - 1
 
-    def could_bring(self, sequence: int) -> bool:
-        """Say whether a row newer than `sequence` could still come."""
-        return not self.rows and self.bound > sequence + 1
+
+_Source: TypeAlias = _Strand | ThreadList
+_KNOWN, _UNREAD, _UNLISTED = range(3)  # of two sources that reach as high, the one that costs less goes first
 
 
 class HistoryLog:
@@ -108,19 +114,27 @@ class HistoryLog:
         self._deadline = deadline
         self._clock = clock
         self._on_progress = on_progress
+        self._expected: int | None = ENDED
         self.left_out: list[LeftOut] = []
-        self._begin(None)
 
     def _begin(self, before: int | None) -> None:
         """Start a walk: nothing is kept and nothing was served yet."""
         self._bound = SNOWFLAKE_BOUND if before is None else min(before, SNOWFLAKE_BOUND)  # of what comes next
-        self._expected: int | None = before  # the cursor that goes on with this walk
-        self._strands = [] if self._pages is None else [_Strand(self._pages, self._bound)]
-        self._known: set[int] = set()  # threads that were opened or left out
-        self._listable = self._threads is not None
-        self._came = self._served = 0  # rows
+        self._expected = before  # the cursor that goes on with this walk
+        self._sources: list[tuple[int, int, int, _Source]] = []  # a heap: the highest first
+        self._serial = count()
+        self._known: set[int] = set()  # threads that are among the sources, or were
+        self._asked = self._came = self._served = 0  # threads that Discord was asked for; rows
         self._failure: Unavailable | recall.WalkStopped | None = None
         self.left_out.clear()
+        if self._pages is not None:
+            self._push(_Strand(self._pages, self._bound, None if before is None else self._bound))
+        self._listable = self._threads is not None
+        if self._threads is not None:
+            if self._threads.torn:
+                self._leave_out(None, TOO_MANY_THREADS)
+            self._push_threads()
+            self._push(self._threads)
 
     async def read_before(self, before: int | None, limit: int) -> recall.SessionPage:
         """Return the newest `limit` rows older than `before`; fewer at the beginning, at `after`, or on failure.
@@ -134,97 +148,111 @@ class HistoryLog:
             self._begin(before)
         rows: list[recall.LogMessage] = []
         self._spent, self._limit = 0, limit
-        while len(rows) < limit and (strand := await self._next(self._after if rows else None)) is not None:
-            row = strand.rows.popleft()
-            if row.sequence < self._bound:
-                self._bound = row.sequence
-                rows.append(row)
+        while len(rows) < limit and self._sources and self._failure is None:
+            highest, _, _, source = heapq.heappop(self._sources)
+            try:
+                if isinstance(source, _Strand) and source.rows:
+                    self._take(source, rows)
+                elif rows and self._after is not None and -highest <= self._after:
+                    break
+                else:
+                    await self._read(source)
+            finally:
+                self._push(source)
         if self._failure is not None and not rows:
             if isinstance(self._failure, Unavailable) and self._served:
                 raise recall.WalkStopped(self._failure.kind) from self._failure
             raise self._failure
         self._served += len(rows)
-        if self._after is not None and self._failure is None and len(rows) < limit:
+        more = self._failure is not None or bool(self._sources)
+        if self._after is not None and more and self._failure is None and len(rows) < limit:
             self._bound = min(self._bound, self._after + 1)
-        more = self._failure is not None or self._is_more()
         self._expected = self._bound if more else ENDED
         return recall.SessionPage(tuple(rows), self._bound if more else None)
 
-    def _is_more(self) -> bool:
-        """Say whether anything older could come, without a request."""
-        return (
-            any(strand.rows or strand.bound > 1 for strand in self._strands)
-            or (self._listable and self._threads is not None and self._threads.complete_above > 0)
-            or any(thread.id not in self._known and thread.id < self._bound for thread, _ in self._reaches())
-        )
+    def _push(self, source: _Source) -> None:
+        """Take in a source for as long as something could come from it."""
+        if isinstance(source, _Strand):
+            top, kind = source.top, _KNOWN if source.rows else _UNREAD
+        else:
+            top, kind = min(source.complete_above, self._bound) - 1 if self._listable else 0, _UNLISTED
+        if top > 0:
+            heapq.heappush(self._sources, (-top, kind, next(self._serial), source))
 
-    async def _next(self, floor: int | None) -> _Strand | None:
-        """Return the strand whose head is the next row, None at the beginning or where the walk must stop.
+    def _push_threads(self) -> None:
+        """Take in the threads that were not known before."""
+        if self._threads is None or self._open_thread is None:
+            return
+        for thread, reach in self._threads.reaches():
+            if thread.id not in self._known and thread.id < self._bound:
+                self._known.add(thread.id)
+                before = None if reach <= self._bound else self._bound
+                self._push(_Strand(self._open_thread(thread), min(reach, self._bound), before, thread))
 
-        Nothing is read for rows that are not newer than `floor`.
-        """
-        while self._failure is None:
-            best = max(self._strands, key=lambda strand: strand.head, default=None)
-            head = -1 if best is None else best.head
-            try:
-                if not await self._read_above(max(head, floor or 0)):
-                    return best if head >= 0 else None
-            except (Unavailable, recall.WalkStopped) as failure:
-                self._failure = failure
-        return None
+    def _take(self, strand: _Strand, rows: list[recall.LogMessage]) -> None:
+        """Take from a strand the rows that nothing newer can come between."""
+        rival = -self._sources[0][0] if self._sources else 0
+        while strand.rows and strand.top >= rival and len(rows) < self._limit:
+            row = strand.rows.popleft()
+            if row.sequence < self._bound:
+                self._bound = row.sequence
+                rows.append(row)
 
-    async def _read_above(self, head: int) -> bool:
-        """Read once wherever a row newer than `head` could still come; False where it cannot."""
-        if self._listable and self._threads is not None and min(self._threads.complete_above, self._bound) > head + 1:
-            await self._list_more(self._threads)
-            return True
-        for strand in self._strands:
-            if strand.could_bring(head):
-                await self._read(strand)
-                return True
-        for thread, bound in self._reaches():
-            if thread.id not in self._known and thread.id < self._bound and bound > head + 1:
-                self._open(thread, min(bound, self._bound))
-                return True
-        return False
-
-    def _reaches(self) -> list[ThreadReach]:
-        return [] if self._threads is None else self._threads.reaches()
+    async def _read(self, source: _Source) -> None:
+        """Read a source one page further; what the walk cannot do without is kept as its failure."""
+        try:
+            if isinstance(source, ThreadList):
+                await self._list_more(source)
+            else:
+                await self._read_page(source)
+        except (Unavailable, recall.WalkStopped) as failure:
+            self._failure = failure
 
     async def _list_more(self, threads: ThreadList) -> None:
-        before = threads.complete_above
+        torn = threads.torn
         try:
-            await self._in_time(threads.list_more())
+            await self._in_time(threads.list_below(threads.complete_above))
         except Unavailable as failure:
             self._listable = False
-            self.left_out.append(LeftOut("", ARCHIVED_THREADS, failure.kind))
-        else:
-            self._listable = threads.complete_above < before
+            self._leave_out(None, failure.kind)
+            return
+        if threads.torn and not torn:
+            self._leave_out(None, TOO_MANY_THREADS)
+        self._push_threads()
 
-    def _open(self, thread: discord.Thread, bound: int) -> None:
-        self._known.add(thread.id)
-        if len(self._known) > DESK_THREADS_OPENED or self._open_thread is None:
-            self.left_out.append(LeftOut(str(thread.id), thread.name, TOO_MANY_THREADS))
-        else:
-            self._strands.append(_Strand(self._open_thread(thread), bound, thread))
-
-    async def _read(self, strand: _Strand) -> None:
+    async def _read_page(self, strand: _Strand) -> None:
         """Read a strand one page further; a thread that fails is left out from where it was."""
-        before = None if strand.bound >= SNOWFLAKE_BOUND else strand.bound
+        if not strand.opened and not self._open(strand):
+            self._leave_out(strand, TOO_MANY_THREADS)
+            return
         try:
-            page = await self._in_time(strand.pages.read(before, self._size()))
+            page = await self._in_time(strand.pages.read(strand.before, self._size()))
         except Unavailable as failure:
-            strand.bound = 0
             if strand.thread is None:
                 raise
-            self.left_out.append(LeftOut(str(strand.thread.id), strand.thread.name, failure.kind))
+            self._leave_out(strand, failure.kind)
             return
         strand.rows.extend(page.rows)
+        strand.bound = strand.before = page.low
         self._came += len(page.rows)
-        strand.bound = page.low
         self._spent += page.messages
         if page.oldest_at is not None and self._on_progress is not None:
             self._on_progress(Progress(min(self._came, self._served + self._limit), page.oldest_at))
+
+    def _open(self, strand: _Strand) -> bool:
+        """Say whether a thread may be read: not where Discord was asked for so many already."""
+        costs = not strand.pages.is_known(strand.before)
+        strand.opened = not costs or self._asked < DESK_THREADS_OPENED
+        self._asked += costs
+        return strand.opened
+
+    def _leave_out(self, strand: _Strand | None, reason: str) -> None:
+        """Name what is not read any further: a thread, or the list of archived ones."""
+        if strand is None or strand.thread is None:
+            self.left_out.append(LeftOut("", ARCHIVED_THREADS, reason))
+        else:
+            self.left_out.append(LeftOut(str(strand.thread.id), strand.thread.name, reason))
+            strand.bound = 0
 
     def _size(self) -> int:
         """Return how many messages to ask for: whole pages, but for the end of a walk, which asks for less."""

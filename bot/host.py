@@ -21,6 +21,7 @@ from discord.ext import commands
 
 from .cog import RecallCog
 from .config import Config, ConfigError, read_token
+from .mirror import MirrorRefused
 from .readiness import PORTAL_SWITCH, NotReady
 from .registration import register_commands
 
@@ -91,7 +92,7 @@ async def serve(config: Config, token: str, *, stop: asyncio.Event | None = None
             stopping.cancel()
             await _close(bot, running)
     if running in ended and not running.cancelled() and (error := running.exception()) is not None:
-        raise _explained(error) from error
+        raise explained(error) from error
 
 
 @contextmanager
@@ -124,7 +125,7 @@ async def _close(bot: RecallBot, running: asyncio.Task[None]) -> None:
     await asyncio.wait({running})
 
 
-def _explained(error: BaseException) -> BaseException:
+def explained(error: BaseException) -> BaseException:
     """Return the one line for an error that ended the bot; an error nobody foresaw is returned as it is."""
     match error:
         case discord.LoginFailure():
@@ -133,7 +134,7 @@ def _explained(error: BaseException) -> BaseException:
             return HostError(BAD_TOKEN)
         case discord.PrivilegedIntentsRequired():
             return HostError(PORTAL_SWITCH)
-        case NotReady():
+        case NotReady() | MirrorRefused():
             return HostError(str(error))
         case discord.GatewayNotFound() | discord.DiscordServerError() | aiohttp.ClientError() | OSError():
             return HostError(NO_ANSWER)

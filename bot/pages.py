@@ -1,9 +1,8 @@
 """One place's history a page at a time: from the mirror where it is sure, else from Discord, written through.
 
-A **place** is a channel or thread with messages of its own. `Reads` is what all questions share: whoever asks
-for a place waits for whoever reads it already and then finds what they found; a guild has at most
-`HISTORY_CONCURRENT_READS` requests under way; and a place that has just said 403 is not asked again for
-`REFUSED_SECONDS`, because Discord bans an address for a pile of refused requests.
+A **place** is a channel or thread with messages of its own. `Reads` is what all questions share: a place is read
+by one of them at a time, and whoever waited takes what came meanwhile, from the mirror, or, where there is none,
+the page that they wanted too. What is asked of Discord is bounded for all together (`bounds`).
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ import asyncio
 import logging
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
@@ -22,15 +20,14 @@ import discord
 import recall
 
 from .access import Readable, known_right
+from .bounds import Bounds
 from .errors import Unavailable
-from .failures import wrapped_errors
+from .failures import wrapped_answers
 from .links import SNOWFLAKE_BOUND
 from .mirror import LIVE, Mirror, MirrorDown, Place
-from .rows import Identity, row_of
+from .rows import Identity, named_in, unnamed_row_of
 
-HISTORY_CONCURRENT_READS: Final = 4  # requests for messages under way at once, for each guild (a guess)
 MESSAGE_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
-REFUSED_SECONDS: Final = 60.0
 
 _log = logging.getLogger(__name__)
 
@@ -55,13 +52,17 @@ class Pages(Protocol):
     async def read(self, before: int | None, size: int) -> Page:
         """Return at most `size` messages' worth of rows older than `before` (None: the newest).
 
-        Raises `Unavailable`, and `recall.CursorDidNotAdvance` when Discord answers with newer messages.
+        Raises `Unavailable`, and `recall.CursorDidNotAdvance` when Discord answers with newer messages only.
         """
+        ...  # pragma: no cover
+
+    def is_known(self, before: int | None) -> bool:
+        """Say whether what is just below `before` costs no request."""
         ...  # pragma: no cover
 
 
 class DiscordPages:
-    """Read a place from Discord."""
+    """Read a place from Discord; roles and channels have no names in its rows yet (`rows.named_in`)."""
 
     def __init__(self, channel: Readable, *, identity: Identity) -> None:
         self._channel = channel
@@ -71,25 +72,58 @@ class DiscordPages:
         """See `Pages.read`; one request.
 
         Without Read Message History, Discord answers with an empty page and no error. An empty page is
-        therefore the beginning of history only where that right is held.
+        therefore the beginning of history only where that right is held. Messages are told apart and ordered by
+        id alone, and those that are not older than `before` are passed over.
         """
         cursor = None if before is None or before >= SNOWFLAKE_BOUND else discord.Object(before)
         try:
-            with wrapped_errors():
-                messages = [message async for message in self._channel.history(limit=size, before=cursor)]
+            with wrapped_answers():
+                came = [message async for message in self._channel.history(limit=size, before=cursor)]
         except Unavailable as failure:
             cause = failure.__cause__
             status = getattr(cause, "status", None)
             _log.warning("history of %s: %s (%s, %s)", self._channel.id, failure.kind, type(cause).__name__, status)
             raise
-        if not messages and known_right(self._channel, self._channel.guild.me) is False:
+        if not came and known_right(self._channel, self._channel.guild.me) is False:
             raise Unavailable("no_permission")
-        if messages and before is not None and messages[-1].id >= before:
-            raise recall.CursorDidNotAdvance(before=before, next_before=messages[-1].id)
-        rows = tuple(row for message in messages if (row := row_of(message, identity=self._identity)) is not None)
-        beginning = len(messages) < size
+        older = {message.id: message for message in came if before is None or message.id < before}
+        if came and before is not None and not older:
+            raise recall.CursorDidNotAdvance(before=before, next_before=min(message.id for message in came))
+        messages = [older[message_id] for message_id in sorted(older, reverse=True)]
+        rows = tuple(row for message in messages if (row := unnamed_row_of(message, identity=self._identity)))
+        beginning = len(came) < size
         low = 0 if beginning else messages[-1].id
         return Page(rows, len(messages), low, beginning, messages[-1].created_at if messages else None)
+
+
+class _Turn:
+    """Let one reader at a time at a place, and keep the last page that was read there for those who waited."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.reads = 0
+        self._asked: tuple[int | None, int] | None = None
+        self._came: Page | Unavailable = Unavailable("discord_down")
+
+    def keep(self, before: int | None, size: int, came: Page | Unavailable) -> None:
+        """Keep what a request brought."""
+        self.reads += 1
+        self._asked, self._came = (before, size), came
+
+    def since(self, reads: int, before: int | None, size: int) -> Page | None:
+        """Return the page if it came after so many reads, None if not; raises the failure that came instead."""
+        if self.reads == reads or self._asked != (before, size):
+            return None
+        if isinstance(self._came, Unavailable):
+            raise Unavailable(self._came.kind) from self._came
+        return self._came
+
+
+def mirror_place(channel: Readable, desk_id: int) -> Place:
+    """Return a channel or thread as the mirror knows it."""
+    parent = channel.parent if isinstance(channel, discord.Thread) and channel.id != desk_id else None
+    desk_name = channel.name if channel.id == desk_id else "" if parent is None else parent.name
+    return Place(channel.id, channel.guild.id, desk_id, channel.name, desk_name)
 
 
 class Reads:
@@ -106,40 +140,24 @@ class Reads:
         self.mirror = mirror
         self.identity = identity
         self.withholds = withholds
-        self._clock = clock
-        self._turns: weakref.WeakValueDictionary[int, asyncio.Lock] = weakref.WeakValueDictionary()
-        self._guilds: weakref.WeakValueDictionary[int, asyncio.Semaphore] = weakref.WeakValueDictionary()
-        self._refused: dict[int, float] = {}
+        self.bounds = Bounds(clock=clock)
+        self._turns: weakref.WeakValueDictionary[int, _Turn] = weakref.WeakValueDictionary()
 
     def pages(self, channel: Readable, *, desk_id: int) -> Pages:
         """Return the history of a channel or thread that belongs to a desk."""
-        return _SharedPages(self, channel, Place(channel.id, channel.guild.id, desk_id))
+        return _SharedPages(self, channel, mirror_place(channel, desk_id))
 
-    @asynccontextmanager
-    async def turn(self, place: Place) -> AsyncIterator[None]:
-        """Hold a place: one reader at a time."""
-        lock = self._turns.get(place.id)
-        if lock is None:
-            lock = self._turns[place.id] = asyncio.Lock()
-        async with lock:
-            yield
+    def turn(self, place_id: int) -> _Turn:
+        """Return what readers of a place queue for; it lasts as long as one of them holds it."""
+        turn = self._turns.get(place_id)
+        if turn is None:
+            turn = self._turns[place_id] = _Turn()
+        return turn
 
     async def from_discord(self, channel: Readable, before: int | None, size: int) -> Page:
         """Read a page from Discord, within the bounds that all askers share; raises as `Pages.read`."""
-        if self._refused.get(channel.id, float("-inf")) > self._clock():
-            raise Unavailable("no_permission")
-        gate = self._guilds.get(channel.guild.id)
-        if gate is None:
-            gate = self._guilds[channel.guild.id] = asyncio.Semaphore(HISTORY_CONCURRENT_READS)
-        async with gate:
-            try:
-                return await DiscordPages(channel, identity=self.identity()).read(before, size)
-            except Unavailable as failure:
-                if isinstance(failure.__cause__, discord.Forbidden):
-                    now = self._clock()
-                    self._refused = {id_: until for id_, until in self._refused.items() if until > now}
-                    self._refused[channel.id] = now + REFUSED_SECONDS
-                raise
+        async with self.bounds.request("messages", channel.id, channel.guild.id):
+            return await DiscordPages(channel, identity=self.identity()).read(before, size)
 
     def withheld(self, page: Page) -> tuple[int, ...]:
         """Return which rows of a page must not be stored."""
@@ -156,9 +174,28 @@ class _SharedPages:
 
     async def read(self, before: int | None, size: int) -> Page:
         """See `Pages.read`; no request where the mirror knows the page."""
-        async with self._reads.turn(self._place):
-            known = await self._from_mirror(before, size)
-            return known if known is not None else await self._through(before, size)
+        page = await self._read(before, size)
+        return page._replace(rows=named_in(self._channel.guild, page.rows))
+
+    async def _read(self, before: int | None, size: int) -> Page:
+        turn = self._reads.turn(self._place.id)
+        reads = turn.reads
+        async with turn.lock:
+            page = await self._from_mirror(before, size) or turn.since(reads, before, size)
+            if page is not None:
+                return page
+            try:
+                page = await self._through(before, size)
+            except Unavailable as failure:
+                turn.keep(before, size, failure)
+                raise
+            turn.keep(before, size, page)
+            return page
+
+    def is_known(self, before: int | None) -> bool:
+        """See `Pages.is_known`."""
+        mirror = self._reads.mirror
+        return mirror is not None and mirror.claims.verified(self._place, before) is not None
 
     async def _from_mirror(self, before: int | None, size: int) -> Page | None:
         if self._reads.mirror is None:

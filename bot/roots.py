@@ -12,7 +12,7 @@ import recall
 
 from .access import Readable
 from .errors import Unavailable
-from .failures import wrapped_errors
+from .failures import wrapped_answers
 from .links import SNOWFLAKE_BOUND
 from .rows import Identity, row_of
 
@@ -67,7 +67,7 @@ async def read_message(
         return None
     try:
         async with asyncio.timeout(seconds):
-            with wrapped_errors():
+            with wrapped_answers():
                 message = await channel.fetch_message(sequence)
     except TimeoutError:
         raise Unavailable("discord_down") from None

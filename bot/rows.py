@@ -7,13 +7,18 @@ the one exception is a marker line posted for somebody who asked for it (`shown.
 
     row_of(message, identity=Identity(client.user.id))
 
+The names of roles and channels are those of this moment, and the name of a channel may become a secret. So what
+is kept of a message is its row without them (`unnamed_row_of`), and they are put in whenever it is read (`named`).
+The names of people are part of a message, as they were when it was read. Nicknames count only where the client
+knows the members, for history does not tell them.
+
 Where a row belongs: `chat_id` is the channel, or the parent of a public thread, whose id is then `parent`. A
 thread's starter is the thread's root and has no parent; a private thread is a desk of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import discord
@@ -30,6 +35,7 @@ from .shown import (
     Names,
     attached,
     flatten_name,
+    named,
     own_line,
     shown,
     type_name,
@@ -49,11 +55,31 @@ class Identity:
 
 
 def row_of(message: discord.Message, *, identity: Identity) -> recall.LogMessage | None:
-    """Return the row of a message; None for one that is no row.
+    """Return the row of a message as it is shown now; None for one that is no row.
 
     No rows are: pointers to other messages (a thread's copy of its starter, a poll's result), ephemeral
     messages, and our own but for a marker line posted for a person.
     """
+    row = unnamed_row_of(message, identity=identity)
+    return None if row is None else named_in(message.guild, (row,))[0]
+
+
+def named_in(guild: discord.Guild | None, rows: Sequence[recall.LogMessage]) -> tuple[recall.LogMessage, ...]:
+    """Return rows of a guild with the names that roles and channels have in it now."""
+
+    def role(role_id: int) -> str | None:
+        found = None if guild is None else guild.get_role(role_id)
+        return None if found is None else found.name.removeprefix("@")  # everybody's role is called @everyone
+
+    def channel(channel_id: int) -> str | None:
+        return public_channel_name(guild, channel_id)
+
+    names = Names(role=role, channel=channel)
+    return tuple(named(row, names) for row in rows)
+
+
+def unnamed_row_of(message: discord.Message, *, identity: Identity) -> recall.LogMessage | None:
+    """Do as `row_of`, and leave the markup of roles and channels for `named_in`."""
     number = message.type.value
     if number in ROWLESS_TYPES or message.flags.ephemeral:
         return None
@@ -115,7 +141,7 @@ def public_channel_name(guild: discord.Guild | None, channel_id: int) -> str | N
 def _author(message: discord.Message) -> recall.PersonAuthor | recall.AgentAuthor:
     """Return who wrote a message: an agent by its webhook or user id, or a person."""
     user = message.author
-    label = flatten_name(user.display_name)
+    label = flatten_name(_name_of(user, message.guild))
     hook = message.webhook_id
     if hook is not None and hook != message.application_id:  # an app's answer names itself as its webhook
         return recall.AgentAuthor(id=str(hook), label=label or str(hook))
@@ -129,8 +155,17 @@ def _invoker(message: discord.Message) -> recall.PersonAuthor | None:
     if metadata is None or metadata.user.bot:
         return None
     user = metadata.user
-    member = message.guild.get_member(user.id) if message.guild is not None else None
-    return recall.PersonAuthor(id=str(user.id), label=flatten_name((member or user).display_name) or str(user.id))
+    return recall.PersonAuthor(id=str(user.id), label=flatten_name(_name_of(user, message.guild)) or str(user.id))
+
+
+def _name_of(user: discord.User | discord.Member, guild: discord.Guild | None) -> str:
+    """Return what somebody is called in a guild, if the client knows its members, else by their account.
+
+    An event tells the nickname that the author of a message has, and history does not: read either way, a row is
+    the same.
+    """
+    member = None if guild is None else guild.get_member(user.id)
+    return member.display_name if member is not None else user.global_name or user.name
 
 
 def _is_bare(message: discord.Message) -> bool:
@@ -155,7 +190,7 @@ def _reply_to(message: discord.Message, number: int) -> int | None:
 def _names(message: discord.Message) -> Names:
     """Return the look-ups for the markup of a message: whom it mentions first, then what the guild knows."""
     guild = message.guild
-    mentioned = {user.id: user.display_name for user in message.mentions}
+    mentioned = {user.id: _name_of(user, guild) for user in message.mentions}
 
     def user(user_id: int) -> str | None:
         if user_id in mentioned or guild is None:
@@ -163,14 +198,7 @@ def _names(message: discord.Message) -> Names:
         member = guild.get_member(user_id)
         return None if member is None else member.display_name
 
-    def role(role_id: int) -> str | None:
-        found = None if guild is None else guild.get_role(role_id)
-        return None if found is None else found.name.removeprefix("@")  # everybody's role is called @everyone
-
-    def channel(channel_id: int) -> str | None:
-        return public_channel_name(guild, channel_id)
-
-    return Names(user, role, channel)
+    return Names(user, role=None, channel=None)
 
 
 def _embed_text(embed: discord.Embed) -> EmbedText:

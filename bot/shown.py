@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
+
 import recall
 from recall.text import WHITE_SPACE, collapse, is_blank, strip
 
@@ -109,11 +111,14 @@ def _unknown(_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Look names up by id; None where there is none, or none that everybody may see."""
+    """Look names up by id; None where there is none, or none that everybody may see.
 
-    user: NameLookup = _unknown
-    role: NameLookup = _unknown
-    channel: NameLookup = _unknown
+    A look-up that is None itself leaves its markup as it stands, for `named` to read later.
+    """
+
+    user: NameLookup | None = _unknown
+    role: NameLookup | None = _unknown
+    channel: NameLookup | None = _unknown
 
 
 NO_NAMES = Names()
@@ -135,8 +140,10 @@ def shown(text: str, names: Names = NO_NAMES) -> str:
         if (sigil := match["sigil"]) is None:
             return match[0]
         kind, number = _KINDS[sigil], int(match["id"])
-        name = {"user": names.user, "role": names.role, "channel": names.channel}[kind](number)
-        return sigil[0] + (flatten_name(name or "") or f"{kind}-{number}")
+        lookup: NameLookup | None = getattr(names, kind)
+        if lookup is None:
+            return match[0]
+        return sigil[0] + (flatten_name(lookup(number) or "") or f"{kind}-{number}")
 
     pieces, at = [], 0
     for start, end in _code(text):
@@ -144,6 +151,17 @@ def shown(text: str, names: Names = NO_NAMES) -> str:
         at = end
     pieces.append(_MARKUP.sub(named, text[at:]))
     return unicodedata.normalize("NFC", "".join(pieces))
+
+
+def named(row: recall.LogMessage, names: Names) -> recall.LogMessage:
+    """Return a row with the names of roles and channels in it, where their markup was left (`Names`).
+
+    What is stored of a message holds no such name: they change, and may become secret, while it does not.
+    """
+    if "<" not in row.content and "<" not in row.attached:
+        return row
+    names = Names(None, names.role, names.channel)
+    return msgspec.structs.replace(row, content=shown(row.content, names), attached=shown(row.attached, names))
 
 
 def _code(text: str) -> Iterator[tuple[int, int]]:

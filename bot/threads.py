@@ -5,21 +5,28 @@ thread's last message is never newer than its archiving; so a listing that has c
 named every archived thread with a newer message. `ThreadList` reads it a page at a time, keeps what it has
 learnt for later questions, and is told what changes meanwhile. A new gateway session voids it.
 
-Discord's cursor is the time of archiving: threads archived at one instant may be parted by a page's edge, so
-the next page is asked for from a millisecond above and known threads are passed over.
+Discord's cursor is the time of archiving, exclusive: threads archived at one instant may be parted by a page's
+edge. So the next page is asked for from a millisecond above, and threads are told apart by id.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+import asyncio
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 import discord
 
-from .failures import wrapped_errors
+import recall
+
+from .bounds import Bounds
+from .failures import wrapped_answers
 from .links import SNOWFLAKE_BOUND
 
 LISTING_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
+LISTED_AGAIN: Final = timedelta(milliseconds=1)  # the precision of ids, and of what others may cut the time to
+CLOCK_SLACK: Final = timedelta(seconds=1)  # how far Discord's clocks, which stamp ids and archivings, may differ
+LISTS_KEPT: Final = 1_000  # desks; a list holds each of its threads
 
 Parent: TypeAlias = discord.TextChannel | discord.ForumChannel
 """What can have public threads (announcement channels are text channels, media channels forums)."""
@@ -33,14 +40,25 @@ class ThreadReach(NamedTuple):
 
 
 class ThreadList:
-    """Hold the public threads of one desk. `complete_above`: every thread with a message from here up is known."""
+    """Hold the public threads of one desk. `complete_above`: every thread with a message from here up is known.
 
-    def __init__(self, parent: Parent) -> None:
+    `torn`: so many threads were archived at one instant that Discord cannot list them all.
+    """
+
+    def __init__(self, parent: Parent, bounds: Bounds) -> None:
         self._parent = parent
+        self._bounds = bounds
+        self._lock = asyncio.Lock()
         self._archived: dict[int, discord.Thread] = {}
+        self._before: datetime | None = None  # the cursor of the next page
         self.stale = False  # whether active threads may have newer messages than the client was told of
-        self._oldest_listed: discord.Thread | None = None
+        self.torn = False
         self.complete_above = SNOWFLAKE_BOUND
+
+    @property
+    def shard(self) -> int:
+        """The shard that tells of the desk."""
+        return self._parent.guild.shard_id
 
     def reaches(self) -> list[ThreadReach]:
         """Return the threads known now, each with how far up its messages can reach."""
@@ -59,24 +77,37 @@ class ThreadList:
         """Let go of a thread that is gone."""
         self._archived.pop(thread_id, None)
 
-    async def list_more(self) -> None:
-        """Read one page of the listing further; one request, none when it is at its end.
+    async def list_below(self, complete_above: int) -> None:
+        """Read the listing one page below where it was complete; none if somebody else has done so meanwhile.
 
-        Raises `Unavailable`.
+        Raises `Unavailable`, and `recall.CursorDidNotAdvance` when Discord answers with the same page again.
         """
-        if not self.complete_above:
-            return
-        last = self._oldest_listed
-        before = None if last is None else last.archive_timestamp + timedelta(milliseconds=1)
-        with wrapped_errors():
-            page = [thread async for thread in self._parent.archived_threads(limit=LISTING_PAGE_SIZE, before=before)]
-        fresh = [thread for thread in page if thread.id not in self._archived]
+        async with self._lock:
+            if 0 < complete_above <= self.complete_above:
+                await self._list_page()
+
+    async def _list_page(self) -> None:
+        listed = self._parent.archived_threads(limit=LISTING_PAGE_SIZE, before=self._before)
+        async with self._bounds.request("threads", self._parent.id, self._parent.guild.id):
+            with wrapped_answers():
+                page = [thread async for thread in listed]
         self._archived.update((thread.id, thread) for thread in page)
-        if len(page) < LISTING_PAGE_SIZE or not fresh:
+        if len(page) < LISTING_PAGE_SIZE:
             self.complete_above = 0
             return
-        self._oldest_listed = min(page, key=lambda thread: thread.archive_timestamp)
-        self.complete_above = discord.utils.time_snowflake(self._oldest_listed.archive_timestamp, high=True) + 1
+        oldest = min(thread.archive_timestamp for thread in page)
+        before = oldest + LISTED_AGAIN
+        if self._before is not None and before >= self._before:
+            self.torn, before = True, oldest  # a whole page of one instant: all that is left is to step over it
+        if self._before is not None and before >= self._before:
+            raise recall.CursorDidNotAdvance(before=_snowflake(self._before), next_before=_snowflake(before))
+        self._before = before
+        self.complete_above = min(self.complete_above, _snowflake(oldest + CLOCK_SLACK))
+
+
+def _snowflake(instant: datetime) -> int:
+    """Return an exclusive bound on the ids made until an instant."""
+    return discord.utils.time_snowflake(instant, high=True) + 1
 
 
 def _bound(thread: discord.Thread) -> int:
@@ -87,25 +118,34 @@ def _bound(thread: discord.Thread) -> int:
 
 
 class ThreadLists:
-    """Hold the thread lists of all desks that somebody asked about."""
+    """Hold the thread lists of all desks that somebody asked about; `bounds` are those of all questions."""
 
-    def __init__(self) -> None:
-        self._lists: dict[int, ThreadList] = {}
-        self._stale = False
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self._bounds = bounds or Bounds()
+        self._lists: dict[int, ThreadList] = {}  # the one asked about last comes last
+        self._silent: set[int] = set()
 
     def of(self, parent: Parent) -> ThreadList:
         """Return the list of a desk."""
-        known = self._lists.setdefault(parent.id, ThreadList(parent))
-        known.stale = self._stale
+        known = self._lists.pop(parent.id, None) or ThreadList(parent, self._bounds)
+        self._lists[parent.id] = known
+        if len(self._lists) > LISTS_KEPT:
+            del self._lists[next(iter(self._lists))]
+        known.stale = parent.guild.shard_id in self._silent
         return known
 
-    def silent(self) -> None:
-        """Take in that the gateway is interrupted: how far threads reach is not told any more."""
-        self._stale = True
+    def silent(self, shard: int) -> None:
+        """Take in that the gateway of a shard is interrupted: how far threads reach is not told any more."""
+        self._silent.add(shard)
 
-    def whole(self) -> None:
-        """Take in that a gateway session is whole: what is known of threads is right again."""
-        self._stale = False
+    def whole(self, shard: int) -> None:
+        """Take in that the gateway of a shard has told all that it had to: what is known of threads is right again."""
+        self._silent.discard(shard)
+
+    def renewed(self, shard: int) -> None:
+        """Take in a gateway session that did not resume: what changed before it was not told."""
+        self._silent.discard(shard)
+        self._lists = {id_: known for id_, known in self._lists.items() if known.shard != shard}
 
     def archived(self, thread: discord.Thread) -> None:
         """Take in that a thread was archived."""
@@ -117,9 +157,6 @@ class ThreadLists:
         if parent_id in self._lists:
             self._lists[parent_id].forget(thread_id)
 
-    def void(self, parent_id: int | None = None) -> None:
-        """Forget the list of a desk, or every list: what changed was not told."""
-        if parent_id is None:
-            self._lists.clear()
-        else:
-            self._lists.pop(parent_id, None)
+    def void(self, parent_id: int) -> None:
+        """Forget the list of a desk: what changed was not told."""
+        self._lists.pop(parent_id, None)

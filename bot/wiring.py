@@ -52,7 +52,18 @@ def make_mirror(
     def shard_of(guild_id: int) -> int:
         return (guild_id >> 22) % (client.shard_count or 1)
 
-    return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of)
+    def hears(shard: int) -> bool:
+        return shard in connected_shards(client)
+
+    return Mirror(config.mirror.path, clock=clock, now=lambda: now().timestamp(), shard_of=shard_of, hears=hears)
+
+
+def connected_shards(client: discord.Client) -> frozenset[int]:
+    """Return the gateway sessions that are open, as far as their sockets know."""
+    if isinstance(client, discord.AutoShardedClient):
+        return frozenset(number for number, shard in client.shards.items() if not shard.is_closed())
+    is_open = getattr(client.ws, "open", False)  # before the first connection there is none
+    return frozenset({client.shard_id or 0} if is_open else ())
 
 
 def make_reads(

@@ -25,7 +25,7 @@ from recall_bot.mirror import (
     Withheld,
 )
 from recall_bot.mirror.database import MIRROR_RETRY_SECONDS
-from recall_bot.mirror.spans import below, cut, join
+from recall_bot.mirror.spans import below, common, cut, gaps, join
 from recall_bot.mirror.upkeep import drop_guild, drop_place, erase_author, keep_from, seen_markers, stored, trim
 
 import recall
@@ -193,7 +193,7 @@ async def test_a_restart_verifies_nothing_and_still_shows_what_was_last_seen(wor
 
 async def test_erasing_an_author_leaves_nothing_and_claims_nothing_of_it(world: World, tmp_path: Path) -> None:
     await world.write(row(50, "unforgettable-words", author="mallory"), row(40))
-    assert await erase_author(world.mirror, "mallory") == 1
+    assert await erase_author(world.mirror, "mallory") == (1, 1)
     assert await world.mirror.page(ROOM, 51, 10) is None
     assert await world.page(50) == [(40, "text")]
     assert b"unforgettable-words" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -334,6 +334,22 @@ def test_joined_spans_cover_the_same_ids_and_part_nothing(spans: list[Span]) -> 
 @given(SPANS, st.integers(0, 30), st.integers(0, 30))
 def test_a_cut_takes_the_hole_and_nothing_else(spans: list[Span], low: int, high: int) -> None:
     assert ids(cut(spans, Span(low, high))) == ids(spans) - set(range(low, high))
+
+
+@given(SPANS, SPANS)
+def test_what_is_common_is_in_both_and_nothing_else(spans: list[Span], others: list[Span]) -> None:
+    assert ids(common(join(spans), join(others))) == ids(spans) & ids(others)
+
+
+@given(SPANS, st.integers(0, 30), st.integers(0, 30), st.integers(0, 3))
+def test_gaps_are_what_no_span_covers(spans: list[Span], low: int, high: int, least: int) -> None:
+    found = gaps(spans, Span(low, high), least=least)
+    uncovered = set(range(low, high)) - ids(spans)
+    assert ids(found) <= uncovered
+    assert uncovered - ids(found) == {
+        each for gap in gaps(spans, Span(low, high)) if gap.high - gap.low < least for each in ids([gap])
+    }
+    assert all(gap.high - gap.low >= max(1, least) for gap in found)
 
 
 @given(SPANS, st.integers(1, 31))

@@ -115,7 +115,7 @@ def desks_of(env: simcord.Env, recent: Recent, config: Config | None = None, **o
     """Return desks that read from Discord alone."""
     state = State(":memory:", now=time.time)
     reads = make_reads(env.bot, config or Config(), None, state, clock=time.monotonic)
-    return Desks(reads, ThreadLists(), recent, **options)
+    return Desks(reads, ThreadLists(reads.bounds), recent, **options)
 
 
 async def open_workshop(env: simcord.Env) -> Workshop:

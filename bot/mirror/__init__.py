@@ -16,7 +16,8 @@ from .database import MirrorDown
 from .events import Created, Deleted, Edited, Event, Unlisted, Withheld
 from .schema import SCHEMA_VERSION, MirrorRefused
 from .spans import LIVE, Span
-from .store import Mirror, MirrorPage, Ticket
+from .store import Mirror, MirrorPage
+from .tickets import Ticket
 
 __all__ = [
     "LIVE",

@@ -3,7 +3,7 @@
 A full disk, a folder that turned read-only, a lock that another process holds, a file that somebody deleted:
 none of these may fail a question, for the history is at Discord and this is a copy. So every use either
 succeeds or raises `MirrorDown`; the first failure writes one log line; later uses fail at once, until
-`MIRROR_RETRY_SECONDS` have passed and the file is opened anew.
+`MIRROR_RETRY_SECONDS` have passed and the file is opened anew. A file that turns out to be broken is set aside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from .schema import MEMORY, connect
+from .schema import MEMORY, MirrorRefused, connect, is_broken, set_aside
 
 log = logging.getLogger(__name__)
 
@@ -55,24 +55,46 @@ class Database:
         async with self._lock:
             try:
                 connection = await self._ready()
-                await connection.execute("BEGIN IMMEDIATE")
                 try:
+                    await connection.execute("BEGIN IMMEDIATE")
                     yield connection
-                except BaseException:
+                    await connection.commit()
+                except BaseException:  # also cancelled while it began or committed: then SQLite does so all the same
                     with contextlib.suppress(sqlite3.Error, ValueError):
                         await connection.rollback()
                     raise
-                await connection.commit()
+                if self._failing:
+                    self._failing = False
+                    log.info("the mirror is in use again")
             except (sqlite3.Error, OSError) as error:
                 await self._lose(error)
                 raise MirrorDown from error
 
-    async def checkpoint(self) -> None:
-        """Write the log of changes back into the file and empty it, so that deleted text is nowhere."""
+    async def checkpoint(self) -> bool:
+        """Write the log of changes back into the file and empty it, so that deleted text is not left in it.
+
+        False where another process is reading what is older; a later one makes up for it.
+        """
         async with self._lock:
             if self._connection is not None:
                 with contextlib.suppress(sqlite3.Error):
-                    await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                    ((busy, _, _),) = await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                    return not busy
+        return False
+
+    async def rewrite(self) -> None:
+        """Write the whole file anew, without anything that is not in its tables; raises `MirrorDown`.
+
+        `secure_delete` overwrites what is deleted where it stands. But when a page was split before, a copy of
+        what moved to another page may be left behind in the space between its cells, and nothing looks there.
+        """
+        async with self._lock:
+            try:
+                connection = await self._ready()
+                await connection.execute_fetchall("VACUUM")
+            except (sqlite3.Error, OSError) as error:
+                await self._lose(error)
+                raise MirrorDown from error
 
     async def close(self) -> None:
         """Close the file for good; idempotent."""
@@ -90,13 +112,15 @@ class Database:
             await self._drop()
         if self._clock() < self._retry_at:
             raise MirrorDown
-        connection = await connect(self.path)
+        try:
+            connection = await connect(self.path)
+        except MirrorRefused as refused:
+            if not self.generation:
+                raise  # at the start, for whoever starts it; later there are questions to be answered
+            raise OSError(str(refused)) from refused
         self._connection = connection
         self._inode = None if self.path == MEMORY else Path(self.path).stat().st_ino
         self.generation += 1
-        if self._failing:
-            self._failing = False
-            log.info("the mirror is in use again")
         return connection
 
     def _same_file(self) -> bool:
@@ -108,11 +132,15 @@ class Database:
             return False
 
     async def _lose(self, error: Exception) -> None:
-        if not self._failing:
-            self._failing = True
-            log.warning("the mirror cannot be used (%s); questions are answered from Discord", error)
-        self._retry_at = self._clock() + MIRROR_RETRY_SECONDS
         await self._drop()
+        self._retry_at = self._clock() + MIRROR_RETRY_SECONDS
+        outlook = ""
+        if self.path != MEMORY and is_broken(error):
+            with contextlib.suppress(OSError):
+                outlook = f" and was set aside as {set_aside(Path(self.path)).name}"
+        if outlook or not self._failing:
+            log.warning("the mirror cannot be used (%s)%s; questions are answered from Discord", error, outlook)
+        self._failing = True
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None

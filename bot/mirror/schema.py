@@ -30,7 +30,8 @@ CREATE TABLE epochs(
     epoch INTEGER PRIMARY KEY, shard INTEGER NOT NULL, opened_at INTEGER NOT NULL, closed_at INTEGER
 );
 CREATE TABLE places(
-    id INTEGER PRIMARY KEY, guild_id INTEGER NOT NULL, desk_id INTEGER NOT NULL, asked_at INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, guild_id INTEGER NOT NULL, desk_id INTEGER NOT NULL, asked_at INTEGER NOT NULL,
+    name TEXT NOT NULL, desk_name TEXT NOT NULL
 );
 CREATE INDEX places_of_guild ON places(guild_id);
 CREATE INDEX places_of_desk ON places(desk_id);
@@ -45,6 +46,7 @@ CREATE TABLE rows(
 ) WITHOUT ROWID;
 CREATE INDEX rows_with_marker ON rows(place, id) WHERE marker;
 CREATE INDEX rows_of_author ON rows(author_id);
+CREATE TABLE touched(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 """
 
 _MIGRATIONS: dict[int, str] = {0: _TABLES}
@@ -70,11 +72,16 @@ async def connect(path: str) -> aiosqlite.Connection:
     try:
         return await _open(path)
     except sqlite3.DatabaseError as error:
-        if path == MEMORY or isinstance(error, sqlite3.OperationalError):
+        if path == MEMORY or not is_broken(error):
             raise
-        aside = _set_aside(Path(path))
+        aside = set_aside(Path(path))
         log.warning("the mirror was not readable and was set aside as %s; a new one is begun", aside.name)
         return await _open(path)
+
+
+def is_broken(error: Exception) -> bool:
+    """Say whether an error means that a file holds no mirror, or a damaged one; not that it cannot be used now."""
+    return type(error) is sqlite3.DatabaseError  # its subclasses have causes that pass, or are mistakes of ours
 
 
 async def connect_read_only(path: Path) -> aiosqlite.Connection:
@@ -122,8 +129,10 @@ def _check_version(path: str, version: int) -> None:
         raise MirrorRefused(path, version)
 
 
-def _set_aside(path: Path) -> Path:
-    """Move a broken file and its companions out of the way; returns where it went."""
+def set_aside(path: Path) -> Path:
+    """Move a broken file and its companions out of the way, in place of an older one; returns where it went."""
+    for older in path.parent.glob(f"{path.name}.broken-*"):
+        older.unlink(missing_ok=True)  # what was erased since is still in there
     aside = path.with_name(f"{path.name}.broken-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):

@@ -7,7 +7,7 @@ sorted, and no two of it touch or overlap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 LIVE = 2**63 - 1  # the largest integer SQLite holds; snowflakes stay below it until 2084
@@ -31,12 +31,34 @@ def join(spans: Iterable[Span]) -> list[Span]:
     return joined
 
 
-def cut(spans: Iterable[Span], hole: Span) -> list[Span]:
-    """Return what is left of spans outside a hole."""
-    left: list[Span] = []
-    for low, high in spans:
-        left += [Span(low, min(high, hole.low)), Span(max(low, hole.high), high)]
-    return join(left)
+def cut(spans: Iterable[Span], *holes: Span) -> list[Span]:
+    """Return what is left of spans outside some holes."""
+    return common(join(spans), gaps(holes, Span(0, LIVE)))
+
+
+def common(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+    """Return what two sorted lists of spans both cover."""
+    found: list[Span] = []
+    mine = theirs = 0
+    while mine < len(spans) and theirs < len(others):
+        span, other = spans[mine], others[theirs]
+        found.append(Span(max(span.low, other.low), min(span.high, other.high)))
+        if span.high < other.high:
+            mine += 1
+        else:
+            theirs += 1
+    return join(found)
+
+
+def gaps(spans: Iterable[Span], within: Span, *, least: int = 1) -> list[Span]:
+    """Return the stretches of `within` that no span covers, but for those of fewer than `least` ids."""
+    found: list[Span] = []
+    edge = within.low
+    for low, high in join(spans):
+        found.append(Span(edge, min(low, within.high)))
+        edge = max(edge, high)
+    found.append(Span(edge, within.high))
+    return [gap for gap in found if gap.high - gap.low >= max(1, least)]
 
 
 def below(spans: Iterable[Span], before: int | None) -> Span | None:

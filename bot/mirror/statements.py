@@ -6,6 +6,7 @@ cancelled would keep the transactions of all others from ending.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Sequence
 
 import aiosqlite
@@ -38,18 +39,33 @@ async def select_rows(
     """Return the rows that meet a condition, newest first. `condition` is written by us, `values` is data."""
     statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
     found = await connection.execute_fetchall(statement, (*values, limit))
-    return tuple(_DECODER.decode(blob) for (blob,) in found)
+    try:
+        return tuple(_DECODER.decode(blob) for (blob,) in found)
+    except msgspec.DecodeError as error:
+        raise sqlite3.DatabaseError("a row is damaged") from error
 
 
 async def select_places(connection: aiosqlite.Connection) -> list[Place]:
     """Return every place that is mirrored."""
-    return [Place(*found) for found in await connection.execute_fetchall("SELECT id, guild_id, desk_id FROM places")]
+    statement = "SELECT id, guild_id, desk_id, name, desk_name FROM places"
+    return [Place(*found) for found in await connection.execute_fetchall(statement)]
+
+
+async def data_version(connection: aiosqlite.Connection) -> int:
+    """Return a number that is another one when somebody else has changed the file."""
+    ((number,),) = await connection.execute_fetchall("PRAGMA data_version")
+    return int(number)
 
 
 async def put_place(connection: aiosqlite.Connection, place: Place, now: float) -> None:
-    """Store that a place is mirrored, since now unless it was before."""
+    """Store that a place is mirrored, since now unless it was before, under the name that is known now."""
     await connection.execute(
-        "INSERT OR IGNORE INTO places(id, guild_id, desk_id, asked_at) VALUES (?, ?, ?, ?)", (*place, int(now))
+        """
+        INSERT INTO places(id, guild_id, desk_id, name, desk_name, asked_at) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT(id) DO UPDATE SET name = excluded.name, desk_name = excluded.desk_name
+        WHERE excluded.name <> '' AND (name, desk_name) <> (excluded.name, excluded.desk_name)
+        """,
+        (*place, int(now)),
     )
 
 
@@ -79,6 +95,30 @@ async def remove_rows(connection: aiosqlite.Connection, place_id: int, ids: Iter
     await connection.executemany("DELETE FROM rows WHERE place = ? AND id = ?", [(place_id, id_) for id_ in ids])
 
 
+async def touch(connection: aiosqlite.Connection, ids: Iterable[int], now: float, *, keep_seconds: float) -> None:
+    """Store that the gateway told of messages that were there, for a process that may have read them just before."""
+    await connection.executemany(
+        "INSERT OR REPLACE INTO touched(id, at) VALUES (?, ?)", [(id_, int(now)) for id_ in ids]
+    )
+    await connection.execute("DELETE FROM touched WHERE at < ?", (int(now - keep_seconds),))
+
+
+async def touched_since(connection: aiosqlite.Connection, low: int, high: int, since: float) -> set[int]:
+    """Return which messages of a stretch the gateway told of since a time, in whatever place."""
+    statement = "SELECT id FROM touched WHERE id >= ? AND id < ? AND at >= ?"
+    return {int(id_) for (id_,) in await connection.execute_fetchall(statement, (low, high, int(since)))}
+
+
+async def spans_of(connection: aiosqlite.Connection, epochs: Sequence[int]) -> dict[int, list[Span]]:
+    """Return what the file holds of these epochs, by place."""
+    marks = ", ".join("?" * len(epochs))
+    statement = f"SELECT place, low, high FROM spans WHERE epoch IN ({marks}) ORDER BY place, low"  # noqa: S608 - marks
+    found: dict[int, list[Span]] = {}
+    for place_id, low, high in await connection.execute_fetchall(statement, epochs):
+        found.setdefault(place_id, []).append(Span(low, high))
+    return found
+
+
 async def save_spans(connection: aiosqlite.Connection, place_id: int, epoch: int, spans: Iterable[Span]) -> None:
     """Store the spans of a place in an epoch, in place of those that stood there."""
     await connection.execute("DELETE FROM spans WHERE place = ? AND epoch = ?", (place_id, epoch))
@@ -86,6 +126,12 @@ async def save_spans(connection: aiosqlite.Connection, place_id: int, epoch: int
         "INSERT INTO spans(place, epoch, low, high) VALUES (?, ?, ?, ?)",
         [(place_id, epoch, span.low, span.high) for span in spans],
     )
+
+
+async def spans_in(connection: aiosqlite.Connection, place_id: int, epoch: int) -> list[Span]:
+    """Return the spans of a place in one epoch."""
+    statement = "SELECT low, high FROM spans WHERE place = ? AND epoch = ? ORDER BY low"
+    return [Span(*found) for found in await connection.execute_fetchall(statement, (place_id, epoch))]
 
 
 async def older_spans(connection: aiosqlite.Connection, place_id: int, epoch: int) -> dict[int, list[Span]]:

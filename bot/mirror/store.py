@@ -23,8 +23,20 @@ import recall
 from . import statements
 from .claims import Claims, Place
 from .database import Database, MirrorDown
-from .events import Created, Deleted, Edited, Event, Tombstones, Unlisted, Withheld, outcome
+from .events import (
+    TOMBSTONE_SECONDS,
+    Created,
+    Deleted,
+    Edited,
+    Event,
+    Tombstones,
+    Unlisted,
+    Withheld,
+    event_id,
+    outcome,
+)
 from .spans import LIVE, Span, below
+from .tickets import Ticket, Tickets
 
 log = logging.getLogger(__name__)
 
@@ -41,21 +53,11 @@ class MirrorPage(NamedTuple):
     low: int
 
 
-class Ticket:
-    """Keep what the gateway tells of a place while a page of it is on its way."""
-
-    def __init__(self, place: Place, epoch: int, generation: int) -> None:
-        self.place = place
-        self.epoch = epoch
-        self.generation = generation
-        self.events: list[Event] = []
-
-
 class Mirror:
     """Hold rows of many places in one SQLite file.
 
-    `clock` counts seconds and never goes back; `now` gives seconds since 1970; `shard_of` says which gateway
-    session tells of a guild. What may meet a failing file raises `MirrorDown`, and says so; Discord has the log.
+    `clock` counts seconds and never goes back; `now` gives seconds since 1970; `shard_of` and `hears` are those of
+    `Claims`. What may meet a failing file raises `MirrorDown`, and says so; Discord has the log.
     """
 
     def __init__(
@@ -65,14 +67,15 @@ class Mirror:
         clock: Callable[[], float],
         now: Callable[[], float],
         shard_of: Callable[[int], int] = lambda _: 0,
+        hears: Callable[[int], bool] = lambda _: True,
     ) -> None:
         self.database = Database(path, clock=clock)
-        self.claims = Claims(shard_of=shard_of)
+        self.claims = Claims(shard_of=shard_of, hears=hears)
         self._now = now
-        self._generation = 0
+        self._generation = self._data_version = 0
         self._pending: list[Event] = []
         self._tombstones = Tombstones(clock=clock)
-        self._tickets: dict[int, set[Ticket]] = {}
+        self._tickets = Tickets()
         self._flushing: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -97,8 +100,7 @@ class Mirror:
         """Take what the gateway told; it is written soon, and before anything is read."""
         if isinstance(event, Deleted):
             self._tombstones.bury(event.id)
-        for ticket in self._tickets.get(event.place_id, ()):
-            ticket.events.append(event)
+        self._tickets.note(event)
         if isinstance(event, Created) and event.place_id not in self.claims.places:
             return  # an edit or a deletion may still concern what another process has stored
         self._pending.append(event)
@@ -108,18 +110,22 @@ class Mirror:
         elif self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush_quietly(), name="recall-mirror-flush")
 
+    def mistrust(self, suspect: Callable[[Place], bool]) -> None:
+        """End what is claimed of some places, and of pages of them on their way: something was not told."""
+        for place in self.claims.places.values():
+            if suspect(place):
+                self.claims.cut(place.id, Span(0, LIVE))
+        self._tickets.void(suspect)
+
     def ticket(self, place: Place) -> Ticket:
         """Begin to keep events for a page that is about to be asked for; give it back by `settle`."""
         ticket = Ticket(place, self.claims.epoch(place), self._generation)
-        self._tickets.setdefault(place.id, set()).add(ticket)
+        self._tickets.add(ticket)
         return ticket
 
     def settle(self, ticket: Ticket) -> None:
         """Stop keeping events for a page; idempotent."""
-        waiting = self._tickets.get(ticket.place.id, set())
-        waiting.discard(ticket)
-        if not waiting:
-            self._tickets.pop(ticket.place.id, None)
+        self._tickets.remove(ticket)
 
     async def page(self, place: Place, before: int | None, limit: int) -> MirrorPage | None:
         """Return verified rows older than `before`, or nothing where the place is not known there.
@@ -163,24 +169,23 @@ class Mirror:
         `withheld` are there and not among the rows. False: the gateway session changed meanwhile and nothing
         was written. Raises `MirrorDown`.
         """
-        place = ticket.place
-        async with self.use() as connection:
-            now = (self.claims.epoch(place), self._generation)
-            if not ticket.epoch or now != (ticket.epoch, ticket.generation):
-                return False
-            read: list[Event] = [Created(place.id, row) for row in rows]
-            read += [Withheld(place.id, id_) for id_ in withheld]
-            span = Span(low, high)
-            await statements.put_place(connection, place, self._now())
-            await connection.execute("DELETE FROM rows WHERE place = ? AND id >= ? AND id < ?", (place.id, low, high))
-            await statements.cut_older_spans(connection, place.id, ticket.epoch, span)
-            self.claims.add(place, span)
-            try:
+        place, span = ticket.place, Span(low, high)
+        read: list[Event] = [Created(place.id, row) for row in rows]
+        read += [Withheld(place.id, id_) for id_ in withheld]
+        try:
+            async with self.use() as connection:
+                now = (self.claims.epoch(place), self._generation)
+                if not ticket.epoch or now != (ticket.epoch, ticket.generation):
+                    return False
+                await statements.put_place(connection, place, self._now())
+                await connection.execute("DELETE FROM rows WHERE place = ? AND id >= ? AND id < ?", (place.id, *span))
+                await statements.cut_older_spans(connection, place.id, ticket.epoch, span)
+                self.claims.add(place, span)
                 await self._write(connection, [*read, *ticket.events])
                 await statements.save_spans(connection, place.id, ticket.epoch, self.claims.spans(place.id))
-            except BaseException:
-                self.claims.cut(place.id, span)  # the rows are taken back with the transaction
-                raise
+        except BaseException:
+            self.claims.cut(place.id, span)  # the rows are taken back, or it is not known whether they are
+            raise
         return True
 
     async def flush(self) -> None:
@@ -196,6 +201,7 @@ class Mirror:
         cancelled at any await), nothing of it is kept, and what was noted waits again.
         """
         pending: list[Event] = []
+        awaited = self.claims.awaited
         try:
             async with self.database.use() as connection:
                 await self._catch_up(connection)
@@ -204,10 +210,12 @@ class Mirror:
                     await self._write(connection, pending)
                 yield connection
         except MirrorDown:
-            self._lose_sight()
+            self._lose_sight(pending)
             raise
         except BaseException:
             self._pending[:0] = pending
+            for shard in awaited:
+                self.claims.unnumber(shard)
             raise
         if any(isinstance(event, Deleted) for event in pending):
             await self.database.checkpoint()
@@ -220,10 +228,18 @@ class Mirror:
             return
 
     async def _catch_up(self, connection: aiosqlite.Connection) -> None:
-        """Learn the places of a file that was just opened, and begin the epochs that are awaited."""
+        """Learn the places of a file that was just opened, and begin the epochs that are awaited.
+
+        Where another process wrote meanwhile (a backfill, an erase), no more is claimed than the file still holds.
+        """
+        version = await statements.data_version(connection)
         if self._generation != self.database.generation:
             self._generation = self.database.generation
             self.claims.reopen(await statements.select_places(connection))
+        elif self._data_version != version:
+            places = await statements.select_places(connection)
+            self.claims.confirm(places, await statements.spans_of(connection, self.claims.epochs))
+        self._data_version = version
         for shard in self.claims.awaited:
             self.claims.number(shard, await statements.begin_epoch(connection, shard, self._now()))
 
@@ -244,16 +260,19 @@ class Mirror:
             known_ids = {row.sequence for row in known}
             holes = [event.id for event in mine if isinstance(event, Withheld)]
             gone = [event.id for event in mine if isinstance(event, Deleted | Unlisted)]
+            heard = [event_id(event) for event in mine if not isinstance(event, Created)]
             epoch = self.claims.stored_epoch(place) if place is not None else 0
             await statements.put_rows(connection, place_id, known, epoch)
             await statements.amend_rows(connection, place_id, [row for row in told if row.sequence not in known_ids])
             await statements.remove_rows(connection, place_id, [*holes, *gone])
-            for hole in holes:
-                self.claims.cut(place_id, Span(hole, hole + 1))
+            if heard:
+                await statements.touch(connection, heard, self._now(), keep_seconds=TOMBSTONE_SECONDS)
             if holes:
+                self.claims.cut(place_id, *(Span(hole, hole + 1) for hole in holes))
                 await statements.save_spans(connection, place_id, epoch, self.claims.spans(place_id))
 
-    def _lose_sight(self) -> None:
-        """Give up what was noted, and with it every claim that it belonged to."""
-        self._pending.clear()
+    def _lose_sight(self, noted: Iterable[Event] = ()) -> None:
+        """Give up what was noted, and every claim that it belonged to; what was deleted is deleted all the same."""
+        owed: list[Event] = [event for event in (*noted, *self._pending) if isinstance(event, Deleted)]
+        self._pending = owed[-PENDING_EVENTS // 2 :]
         self.claims.end_all()

@@ -2,13 +2,15 @@
 
 Whatever is taken out, the claim that its stretch is whole goes with it, so the rows are read from Discord again
 when somebody asks. What was erased is overwritten in the file (`secure_delete`), and its journal is emptied.
+Each place is a transaction of its own, so that whoever asks meanwhile waits for one of them at most.
 Every function raises `MirrorDown`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import aiosqlite
 
@@ -18,6 +20,15 @@ from . import statements
 from .claims import Place
 from .spans import Span, cut
 from .store import Mirror
+
+TRIM_ROWS: Final = 2_000  # removed in one transaction, which takes some milliseconds
+
+
+class Erased(NamedTuple):
+    """Say how many rows were erased, and from how many channels and threads."""
+
+    rows: int
+    places: int
 
 
 class Stored(NamedTuple):
@@ -36,40 +47,53 @@ class SeenRows(NamedTuple):
     as_of: int | None
 
 
-async def erase_author(mirror: Mirror, author_id: str) -> int:
-    """Erase what an author wrote; returns how many rows that was."""
+async def erase_author(mirror: Mirror, author_id: str) -> Erased:
+    """Erase what an author wrote."""
     async with mirror.use() as connection:
-        statement = "SELECT place, id FROM rows WHERE author_id = ?"
-        found = list(await connection.execute_fetchall(statement, (author_id,)))
-        by_place: dict[int, list[int]] = {}
-        for place_id, message_id in found:
-            by_place.setdefault(place_id, []).append(message_id)
-        for place_id, ids in by_place.items():
+        statement = "SELECT DISTINCT place FROM rows WHERE author_id = ?"
+        places = [int(place_id) for (place_id,) in await connection.execute_fetchall(statement, (author_id,))]
+    rows = 0
+    for place_id in places:
+        async with mirror.use() as connection:
+            statement = "SELECT id FROM rows WHERE author_id = ? AND place = ?"
+            found = await connection.execute_fetchall(statement, (author_id, place_id))
+            ids = [int(message_id) for (message_id,) in found]
             await statements.remove_rows(connection, place_id, ids)
             await _give_up(mirror, connection, place_id, [Span(id_, id_ + 1) for id_ in ids])
+        rows += len(ids)
     await mirror.database.checkpoint()
-    return len(found)
+    return Erased(rows, len(places))
 
 
-async def drop_place(mirror: Mirror, place_id: int) -> None:
+async def drop_place(mirror: Mirror, place_id: int) -> Erased:
     """Drop a channel with its threads, or a thread: it is gone, or may not be read any more."""
-    await _drop(mirror, "id = ? OR desk_id = ?", (place_id, place_id))
+    return await _drop(mirror, "id = ? OR desk_id = ?", (place_id, place_id))
 
 
-async def drop_guild(mirror: Mirror, guild_id: int) -> None:
+async def drop_guild(mirror: Mirror, guild_id: int) -> Erased:
     """Drop everything of a guild."""
-    await _drop(mirror, "guild_id = ?", (guild_id,))
+    return await _drop(mirror, "guild_id = ?", (guild_id,))
 
 
-async def trim(mirror: Mirror, place: Place, *, keep_from: int, spare: Iterable[int] = ()) -> int:
-    """Remove a place's rows older than `keep_from`, but for those to spare; returns how many went."""
-    spared = set(spare)
+async def drop_all(mirror: Mirror) -> Erased:
+    """Drop everything."""
+    return await _drop(mirror, "TRUE", ())
+
+
+async def trim(
+    mirror: Mirror, place: Place, *, keep_from: int, spare: Iterable[int] = (), limit: int = TRIM_ROWS
+) -> int:
+    """Remove the oldest `limit` of a place's rows below `keep_from`, but for those to spare; returns how many went."""
     async with mirror.use() as connection:
-        statement = "SELECT id FROM rows WHERE place = ? AND id < ?"
-        old = [int(message_id) for (message_id,) in await connection.execute_fetchall(statement, (place.id, keep_from))]
-        gone = [message_id for message_id in old if message_id not in spared]
-        await statements.remove_rows(connection, place.id, gone)
-        await _give_up(mirror, connection, place.id, [Span(0, keep_from)])
+        statement = """
+            SELECT id FROM rows WHERE place = ? AND id < ? AND id NOT IN (SELECT value FROM json_each(?))
+            ORDER BY id LIMIT ?
+        """
+        values = (place.id, keep_from, json.dumps(list(spare)), limit)
+        gone = [int(message_id) for (message_id,) in await connection.execute_fetchall(statement, values)]
+        if gone:
+            await statements.remove_rows(connection, place.id, gone)
+            await _give_up(mirror, connection, place.id, [Span(0, keep_from)])
     return len(gone)
 
 
@@ -88,16 +112,20 @@ async def stored(mirror: Mirror, *, desk_id: int | None = None) -> list[Stored]:
     """Return what is stored, of all places or of one desk's."""
     where, values = ("", ()) if desk_id is None else ("WHERE desk_id = ?", (desk_id,))
     statement = f"""
-        SELECT id, guild_id, desk_id, asked_at,
+        SELECT id, guild_id, desk_id, name, desk_name, asked_at,
             (SELECT COUNT(*) FROM rows WHERE place = places.id), (SELECT MIN(id) FROM rows WHERE place = places.id)
         FROM places {where} ORDER BY id
     """  # noqa: S608 - the condition is one of two written above
     async with mirror.use() as connection:
         found = await connection.execute_fetchall(statement, values)
-    return [
-        Stored(Place(id_, guild_id, desk_id), rows, oldest, since)
-        for id_, guild_id, desk_id, since, rows, oldest in found
-    ]
+    return [Stored(Place(*place), rows, oldest, since) for *place, since, rows, oldest in found]
+
+
+async def markers_of(mirror: Mirror, desk_id: int, *, limit: int) -> tuple[recall.LogMessage, ...]:
+    """Return the newest `limit` rows of a desk that hold a `!`, newest first, however surely they are known."""
+    async with mirror.use() as connection:
+        condition = "marker AND place IN (SELECT id FROM places WHERE desk_id = ?)"
+        return await statements.select_rows(connection, condition, (desk_id,), limit)
 
 
 async def seen_markers(mirror: Mirror, places: Iterable[Place], *, before: int, limit: int) -> SeenRows:
@@ -115,28 +143,28 @@ async def seen_markers(mirror: Mirror, places: Iterable[Place], *, before: int, 
     return SeenRows(rows, as_of if rows else None)
 
 
-async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> None:
+async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> Erased:
     """Drop the places that meet a condition, which is written by us."""
     async with mirror.use() as connection:
         statement = f"SELECT id FROM places WHERE {condition}"  # noqa: S608 - see above
         ids = [int(place_id) for (place_id,) in await connection.execute_fetchall(statement, values)]
-        for place_id in ids:
-            for table in ("rows", "spans"):
-                await connection.execute(f"DELETE FROM {table} WHERE place = ?", (place_id,))  # noqa: S608 - see the line above
+    rows = 0
+    for place_id in ids:
+        async with mirror.use() as connection:
+            gone = await connection.execute("DELETE FROM rows WHERE place = ?", (place_id,))
+            rows += gone.rowcount
+            await connection.execute("DELETE FROM spans WHERE place = ?", (place_id,))
             await connection.execute("DELETE FROM places WHERE id = ?", (place_id,))
-        mirror.claims.forget(ids)
+            mirror.claims.forget([place_id])
     await mirror.database.checkpoint()
+    return Erased(rows, len(ids))
 
 
 async def _give_up(mirror: Mirror, connection: aiosqlite.Connection, place_id: int, holes: list[Span]) -> None:
     """Give up stretches of a place, of the current epoch and of every older one."""
     place = mirror.claims.places.get(place_id)
     epoch = 0 if place is None else mirror.claims.stored_epoch(place)
-    for hole in holes:
-        mirror.claims.cut(place_id, hole)
+    mirror.claims.cut(place_id, *holes)
     await statements.save_spans(connection, place_id, epoch, mirror.claims.spans(place_id))
     for older, spans in (await statements.older_spans(connection, place_id, epoch)).items():
-        left = spans
-        for hole in holes:
-            left = cut(left, hole)
-        await statements.save_spans(connection, place_id, older, left)
+        await statements.save_spans(connection, place_id, older, cut(spans, *holes))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
@@ -120,8 +121,15 @@ class WorkerProcess:
         """Kill the worker now, whatever it is doing; `end` must still follow."""
         self.fit = False
         self._requests.close()
+        if self._process.returncode is not None:
+            return
         with suppress(ProcessLookupError):
-            self._process.kill()
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                # `Process.kill` looks first whether the process has ended, and in 3.11 takes its exit status away
+                # from the thread that waits for it: the status is lost then, and a line is logged.
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def end(self) -> int:
         """Kill the worker and wait until it is gone; return its exit status, a signal's number negative."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.exporting import ADA, FIRST_ID, export, message, spelled, write
+from tests.terminals import open_terminal
 
 RECALL_BOT = (sys.executable, "-m", "recall_bot")
 
@@ -137,7 +137,7 @@ def test_colour_is_for_a_terminal_only(room: Path) -> None:
 
 def on_a_terminal(*arguments: object, **environ: str) -> bytes:
     """What a terminal is sent."""
-    ours, theirs = pty.openpty()
+    ours, theirs = open_terminal()
     process = start(*arguments, environ={"TERM": "xterm-256color", **environ}, stdout=theirs)
     os.close(theirs)
     sent = b""

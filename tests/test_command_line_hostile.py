@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from recall_bot.__main__ import app
 from typer.testing import CliRunner
 
 from tests.exporting import ADA, FIRST_ID, SCOUT, channel, message, user, write
+from tests.terminals import open_terminal
 
 SLOW = "/(?:(?:ab)+)+(?:(?:ab)*)*$|(b+)+$/"
 COMMAND = (sys.executable, "-m", "recall_bot")
@@ -186,7 +186,7 @@ def test_a_terminal_without_utf_8_gets_escapes_and_json_is_utf_8(tmp_path: Path,
 
 def on_terminal(*arguments: object) -> str:
     """What a terminal is sent."""
-    ours, theirs = pty.openpty()
+    ours, theirs = open_terminal()
     process = subprocess.Popen(
         [*COMMAND, *map(str, arguments)], stdout=theirs, stderr=theirs, env=PLAIN | {"TERM": "xterm-256color"}
     )

@@ -130,17 +130,10 @@ async def markers_of(mirror: Mirror, desk_id: int, *, limit: int) -> tuple[recal
 
 async def seen_markers(mirror: Mirror, places: Iterable[Place], *, before: int, limit: int) -> SeenRows:
     """Return the rows below `before` that hold a `!`, whether or not they were verified since, newest first."""
-    ids = [place.id for place in places]
-    marks = ", ".join("?" * len(ids))
-    condition = f"marker AND place IN ({marks}) AND id < ?"
-    statement = f"""
-        SELECT MIN(COALESCE(closed_at, opened_at)) FROM epochs
-        WHERE epoch IN (SELECT DISTINCT epoch FROM rows WHERE {condition})
-    """  # noqa: S608 - placeholders only
     async with mirror.use() as connection:
-        rows = await statements.select_rows(connection, condition, (*ids, before), limit)
-        ((as_of,),) = await connection.execute_fetchall(statement, (*ids, before))
-    return SeenRows(rows, as_of if rows else None)
+        found = await statements.select_markers(connection, [place.id for place in places], 0, before, limit)
+        as_of = await statements.sure_until(connection, {stamped.epoch for stamped in found})
+    return SeenRows(tuple(row for row, _ in found), as_of)
 
 
 async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> Erased:

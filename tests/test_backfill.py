@@ -332,7 +332,7 @@ async def test_a_guild_that_is_fetched_in_discord_py_s_public_way_has_no_channel
     """The day it has, `load_guild` needs nothing private any more."""
     async with signed_in("made.up.token") as client:
         fetched = await client.fetch_guild(GUILD)
-        assert fetched.channels == []
+        assert list(fetched.channels) == []
         assert fetched.get_member(100) is None
         loaded = await load_guild(client, GUILD)
         assert [place.name for place in loaded.channels] == ["general"]

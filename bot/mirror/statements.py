@@ -69,6 +69,18 @@ async def select_markers(
     return [StampedRow(_decode(blob), epoch) for blob, epoch in found]
 
 
+async def select_markers_of(
+    connection: aiosqlite.Connection, desk_id: int, limit: int
+) -> list[tuple[int, recall.LogMessage]]:
+    """Return the newest `limit` rows of a desk that hold a `!`, each with the id of its place, newest first."""
+    statement = """
+        SELECT place, row FROM rows WHERE marker AND place IN (SELECT id FROM places WHERE desk_id = ?)
+        ORDER BY id DESC LIMIT ?
+    """
+    found = await connection.execute_fetchall(statement, (desk_id, limit))
+    return [(int(place_id), _decode(blob)) for place_id, blob in found]
+
+
 async def sure_until(connection: aiosqlite.Connection, epochs: Collection[int]) -> int | None:
     """Return the instant, in seconds since 1970, until which all of these epochs were sure; None for no epochs.
 

@@ -11,6 +11,7 @@ made, folds what is left, and says how far it looked.
 from __future__ import annotations
 
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
+from .keeping import needed_by_boards
 from .overruns import Overrun, OverrunsAnswer, overruns
 from .pins import (
     BOARD_CHECKS,
@@ -52,6 +53,7 @@ __all__ = [
     "StandingsRequest",
     "Voters",
     "WhereIs",
+    "needed_by_boards",
     "overruns",
     "pins",
     "room_standings",

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 import discord
 
 from .access import Place
-from .mirror import LIVE, Mirror, MirrorDown
+from .mirror import LIVE, Mirror, MirrorDown, Sought, find_markers
 from .mirror import Place as MirrorPlace
-from .mirror.upkeep import SeenRows, seen_markers
 from .queries import MarkerRows
+from .rows import named_in
+from .single_rows import channel_of_root
 from .threads import ThreadList
 
 
@@ -30,35 +31,36 @@ class DeskMarkers:
 
     async def below(self, before: int, limit: int) -> MarkerRows:
         """Return the newest `limit` marker rows older than `before`; nothing where the mirror fails."""
-        places = list(self._places())
-        low = min(before, self._verified_down_to())
         try:
-            verified = (await self._mirror.markers(places, low=low, before=before, limit=limit)).rows
-            if len(verified) == limit:
-                return MarkerRows(verified, verified[-1].sequence)
-            known = self._known()
-            seen = SeenRows((), None)
-            if low > 0 and known:
-                seen = await seen_markers(self._mirror, known, before=low, limit=limit - len(verified))
+            found = await find_markers(self._mirror, self._seek, before=before, limit=limit)
         except MirrorDown:
             return MarkerRows((), before)
-        return MarkerRows(verified, low, seen.rows, seen.as_of)
+        sure, seen = (named_in(self._place.guild, rows) for rows in (found.sure, found.seen))
+        return MarkerRows(sure, found.low, seen, found.as_of)
+
+    def _seek(self) -> Sought:
+        places = list(self._places())
+        root_in = channel_of_root(self._place)
+        root = None if root_in is None else (self._mirrored(root_in.id, desk_id=root_in.id), self._place.id)
+        return Sought(places, self._verified_down_to(), self._known() or places, root)
 
     def _places(self) -> Iterable[MirrorPlace]:
-        guild_id = self._place.guild.id
         if not isinstance(self._place, discord.ForumChannel):
-            yield MirrorPlace(self._place.id, guild_id, self._desk_id)
+            yield self._mirrored(self._place.id)
         for thread, _ in self._threads.reaches() if self._threads is not None else ():
-            yield MirrorPlace(thread.id, guild_id, self._desk_id)
+            yield self._mirrored(thread.id)
 
     def _known(self) -> list[MirrorPlace]:
-        """Return the places of which rows were stored: of a desk also threads that are not known any more."""
+        """Return the places of which rows were stored, also threads that are not known any more; none for a thread."""
         if self._threads is None:
-            return list(self._places())
+            return []
         return [place for place in self._mirror.claims.places.values() if place.desk_id == self._desk_id]
 
     def _verified_down_to(self) -> int:
-        """Return the lowest id from which everything in the desk is verified, up to now; `LIVE` for nothing."""
+        """Return the lowest id from which everything in the desk is verified, up to now; `LIVE` for nothing.
+
+        A thread that is not verified leaves sure what is newer than anything in it.
+        """
         low = 0
         if not isinstance(self._place, discord.ForumChannel):
             low = self._low(self._place.id)
@@ -70,5 +72,8 @@ class DeskMarkers:
         return low
 
     def _low(self, place_id: int) -> int:
-        span = self._mirror.claims.verified(MirrorPlace(place_id, self._place.guild.id, self._desk_id), None)
+        span = self._mirror.claims.verified(self._mirrored(place_id), None)
         return LIVE if span is None else span.low
+
+    def _mirrored(self, place_id: int, *, desk_id: int | None = None) -> MirrorPlace:
+        return MirrorPlace(place_id, self._place.guild.id, desk_id or self._desk_id)

@@ -94,6 +94,7 @@ OVERRIDABLE: Final[Mapping[str, frozenset[str]]] = {
     "notices": frozenset(NoticesConfig.__struct_fields__),
     "search": frozenset({"scan", "cooldown_seconds"}),  # the other keys are about this machine, not about a place
     "pins": frozenset(PinsConfig.__struct_fields__),
+    "mirror": frozenset({"keep_messages", "keep_days"}),
 }
 """What may differ from place to place: sections, and their keys."""
 
@@ -117,7 +118,7 @@ class Config(Section, frozen=True):
 
     def settings(self, *, guild_id: int | None = None, channel_ids: Iterable[int] = ()) -> Settings:
         """Return what applies in a place; `channel_ids` lists it nearest first: a thread, then its parent."""
-        settings = Settings(self.brevity, self.notices, self.search, self.pins)
+        settings = Settings(self.brevity, self.notices, self.search, self.pins, self.mirror)
         changes = [self.channel.get(place) for place in channel_ids]
         changes.append(self.guild.get(guild_id) if guild_id is not None else None)
         for change in reversed(changes):

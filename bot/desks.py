@@ -35,13 +35,12 @@ from .links import read_link
 from .pages import Reads
 from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
-from .roots import ThreadLog, read_message
+from .roots import ThreadLog
+from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
 
 WALK_SECONDS: Final = 13 * 60  # an interaction lives 15 minutes; the rest is for the answer
-ROW_SECONDS: Final = 5  # for a single request beside the walk
 ACCESS_FRESH_SECONDS: Final = 5  # how long an access check stands while one answer is put together
-ROW_THREADS: Final = 5  # threads that are asked for a message that their channel does not have
 
 
 class PublicElsewhere(Refusal):
@@ -87,15 +86,17 @@ class Desks:
         if not await asker.may_read(place):
             raise PlaceNotFound
         history = self._history_of(place, after, self._clock() + seconds, on_progress)
+        single = SingleRows(self._reads, place, self._threads_of(place), desk_id=_desk_id(place))
         log: recall.SessionLog = history
-        if _channel_of_root(place) is not None:
-            log = ThreadLog(history, place.id, functools.partial(self._read_row, place, place.id))
+        if channel_of_root(place) is not None:
+            log = ThreadLog(history, place.id, functools.partial(single.read, place.id))
         return OpenDesk(
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
             left_out=history.left_out,
             may_show=_Showing(place, asker, self._clock).may_show,
-            read_row=functools.partial(self._read_row, place),
+            read_row=single.read,
+            read_again=single.read_again,
             markers=self._markers_of(place),
             address=functools.partial(message_address, place),
         )
@@ -142,22 +143,6 @@ class Desks:
             on_progress=on_progress,
         )
 
-    async def _read_row(self, place: Place, sequence: int) -> recall.LogMessage | None:
-        """Return one row of a place or of a public thread of it that is known here; None when it is gone."""
-        read = functools.partial(read_message, identity=self._reads.identity(), seconds=ROW_SECONDS)
-        root_in = _channel_of_root(place)
-        home = root_in if root_in is not None and sequence == place.id else place
-        row = None if isinstance(home, discord.ForumChannel) else await read(home, sequence)
-        if row is not None or not isinstance(place, discord.TextChannel | discord.ForumChannel):
-            return row
-        holding = [thread for thread in place.threads if _may_hold(thread, sequence)]
-        if len(holding) > ROW_THREADS:
-            raise Unavailable("rate_limited")  # too many to ask; the row counts as not read
-        for thread in holding:
-            if (row := await read(thread, sequence)) is not None:
-                return row
-        return None
-
 
 class _Showing:
     """Say of each row whether it may be shown, by the asker's rights at this moment."""
@@ -199,13 +184,6 @@ class _Showing:
         return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
 
 
-def _channel_of_root(place: Place) -> discord.TextChannel | None:
-    """Return the channel that holds the message a thread was started from; None where the thread itself does."""
-    if isinstance(place, discord.Thread) and not place.is_private() and isinstance(place.parent, discord.TextChannel):
-        return place.parent
-    return None
-
-
 def _desk_id(place: Place) -> int:
     return place.parent_id if isinstance(place, discord.Thread) and not place.is_private() else place.id
 
@@ -215,12 +193,6 @@ def _conversation(place: Place) -> recall.Conversation:
         name = place.parent.name if place.parent is not None else place.name
         return recall.Conversation(str(place.parent_id), name, place.id)
     return recall.Conversation(str(place.id), place.name)
-
-
-def _may_hold(thread: discord.Thread, sequence: int) -> bool:
-    """Say whether a message of this id may stand in a thread, by what is known of it."""
-    last = thread.last_message_id
-    return not thread.is_private() and thread.id <= sequence and (last is None or sequence <= last)
 
 
 def message_address(place: Place, text: str) -> int | None:

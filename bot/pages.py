@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
@@ -159,9 +159,9 @@ class Reads:
         async with self.bounds.request("messages", channel.id, channel.guild.id):
             return await DiscordPages(channel, identity=self.identity()).read(before, size)
 
-    def withheld(self, page: Page) -> tuple[int, ...]:
-        """Return which rows of a page must not be stored."""
-        return tuple(row.sequence for row in page.rows if self.withholds(recall.author_id(row.author)))
+    def withheld(self, rows: Iterable[recall.LogMessage]) -> tuple[int, ...]:
+        """Return which rows must not be stored."""
+        return tuple(row.sequence for row in rows if self.withholds(recall.author_id(row.author)))
 
 
 class _SharedPages:
@@ -220,7 +220,7 @@ class _SharedPages:
         ticket = mirror.ticket(self._place)
         try:
             page = await self._reads.from_discord(self._channel, before, size)
-            withheld = self._reads.withheld(page)
+            withheld = self._reads.withheld(page.rows)
             stored = [row for row in page.rows if row.sequence not in withheld] if withheld else page.rows
             high = LIVE if before is None else min(before, LIVE)
             try:

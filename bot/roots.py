@@ -14,7 +14,7 @@ from .access import Readable
 from .errors import Unavailable
 from .failures import wrapped_answers
 from .links import SNOWFLAKE_BOUND
-from .rows import Identity, row_of
+from .rows import Identity, unnamed_row_of
 
 UNKNOWN_MESSAGE: Final = 10008  # Discord's code
 
@@ -59,7 +59,7 @@ class ThreadLog:
 async def read_message(
     channel: Readable, sequence: int, *, identity: Identity, seconds: float
 ) -> recall.LogMessage | None:
-    """Return the row of one message of a channel; None when it is gone, or no row. One request.
+    """Return the row of one message of a channel, without names; None when it is gone, or no row. One request.
 
     Raises `Unavailable` when it cannot be known within `seconds`.
     """
@@ -75,4 +75,4 @@ async def read_message(
         if isinstance(failure.__cause__, discord.NotFound) and failure.__cause__.code == UNKNOWN_MESSAGE:
             return None
         raise
-    return row_of(message, identity=identity)
+    return unnamed_row_of(message, identity=identity)

@@ -105,3 +105,4 @@ class Settings(msgspec.Struct, frozen=True):
     notices: NoticesConfig = NoticesConfig()
     search: SearchConfig = SearchConfig()
     pins: PinsConfig = PinsConfig()
+    mirror: MirrorConfig = MirrorConfig()

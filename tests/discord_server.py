@@ -10,12 +10,15 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import WSMsgType, web
 
 BOT = {"id": "100", "username": "Recall", "discriminator": "0", "avatar": None, "bot": True}
 MESSAGE_CONTENT_LIMITED = 1 << 19
+
+
+ServerT = TypeVar("ServerT", bound="DiscordServer")
 
 
 @dataclass
@@ -96,7 +99,13 @@ def _application(flags: int) -> dict[str, Any]:
 @asynccontextmanager
 async def open_server(**behaviour: Any) -> AsyncIterator[DiscordServer]:
     """Serve on a free port of loopback until the block ends."""
-    server = DiscordServer(**behaviour)
+    async with serve(DiscordServer(**behaviour)) as server:
+        yield server
+
+
+@asynccontextmanager
+async def serve(server: ServerT) -> AsyncIterator[ServerT]:
+    """Serve what a server answers on a free port of loopback until the block ends."""
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", server.handle)
     runner = web.AppRunner(application, shutdown_timeout=0.1)

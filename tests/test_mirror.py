@@ -20,9 +20,11 @@ from recall_bot.mirror import (
     MirrorDown,
     MirrorRefused,
     Place,
+    Sought,
     Span,
     Unlisted,
     Withheld,
+    find_markers,
 )
 from recall_bot.mirror.database import MIRROR_RETRY_SECONDS
 from recall_bot.mirror.spans import below, common, cut, gaps, join
@@ -172,9 +174,29 @@ async def test_a_withheld_message_leaves_a_hole_and_not_a_lie(world: World) -> N
 async def test_markers_of_several_places_come_newest_first(world: World) -> None:
     await world.write(row(40, "!pin"), row(30, "plain"), row(10, "well!"))
     await world.write(row(20, "!unpin ^3"), place=THREAD)
-    found = await world.mirror.markers([ROOM, THREAD], low=0, before=None, limit=10)
-    assert [each.sequence for each in found.rows] == [40, 20, 10]
-    assert [each.sequence for each in (await world.mirror.markers([ROOM], low=20, before=40, limit=10)).rows] == []
+    both = Sought([ROOM, THREAD], 0, [])
+    found = await find_markers(world.mirror, lambda: both, before=LIVE, limit=10)
+    assert [each.sequence for each in found.sure] == [40, 20, 10]
+    assert (found.low, found.seen, found.as_of) == (0, (), None)
+    few = await find_markers(world.mirror, lambda: both, before=LIVE, limit=2)
+    assert [each.sequence for each in few.sure] == [40, 20]
+    assert few.low == 20
+    part = await find_markers(world.mirror, lambda: Sought([ROOM], 20, [ROOM]), before=40, limit=10)
+    assert (part.sure, part.low) == ((), 20)
+    assert [each.sequence for each in part.seen] == [10]
+
+
+async def test_a_threads_root_is_a_marker_of_it_only_where_it_is_known(world: World) -> None:
+    await world.write(row(40, "!pin"), place=THREAD)
+    sought = Sought([THREAD], 0, [THREAD], (ROOM, 20))
+    found = await find_markers(world.mirror, lambda: sought, before=LIVE, limit=10)
+    assert ([each.sequence for each in found.sure], found.low) == ([40], 21)
+    await world.write(row(20, "!pin"), low=20, high=21)
+    found = await find_markers(world.mirror, lambda: sought, before=LIVE, limit=10)
+    assert ([each.sequence for each in found.sure], found.low) == ([40, 20], 0)
+    await world.mirror.new_epoch(1)
+    found = await find_markers(world.mirror, lambda: sought._replace(low=LIVE), before=41, limit=10)
+    assert ([each.sequence for each in found.seen], found.low) == ([40, 20], 41)
 
 
 async def test_a_restart_verifies_nothing_and_still_shows_what_was_last_seen(world: World, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import io
 import unicodedata
 from typing import Any, Literal
@@ -109,7 +108,7 @@ def read_label(text: str | None) -> str | None:
 async def answer(asking: Asking, question: PinsQuestion, place: Place | None = None) -> Answer:
     """Fold the board that a question asks for, or its history; access is asked for anew."""
     place = place or await asking.place(str(question.place))
-    desk, board = await _folded(asking, question, place)
+    desk, board, request = await _folded(asking, question, place)
     further = can_go_on(board.coverage) and question.reach < REACH_DOUBLINGS
     view = PinsView(
         place_name(place), links_of(place), question.label, question.page, LOOKS_FURTHER if further else None
@@ -119,13 +118,10 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
         pages = len(lines)
         card = history_card(board, view, lines)
     else:
+        board = await queries.settle(desk, board, request, lambda found: _in_sight(found, view))
         dealt = board_pages(board, view.links)
         pages = len(dealt)
-        number = min(question.page, pages - 1)
-        shown = await queries.check(desk, board, dealt[number]) if dealt else []
-        if dealt:
-            dealt[number] = shown
-        card = board_card(board, view, dealt, await _look_for(desk, board, shown))
+        card = board_card(board, view, dealt, await _look_for(desk, board, _page(dealt, view)))
     page = max(0, min(question.page, pages - 1))
     return Answer(
         card,
@@ -136,20 +132,22 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
 
 async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer:
     """Write the board that a question asks for into two files."""
-    desk, board = await _folded(asking, question, place)
+    desk, board, request = await _folded(asking, question, place)
     view = PinsView(place_name(place), links_of(place), question.label)
-    board = dataclasses.replace(board, pins=tuple(await queries.check(desk, board, board.pins)))
+    board = await queries.settle(desk, board, request, lambda found: (*_working(found), *found.pins))
     unread = [pin for pin in board.pins if pin.sequence not in board.rows][:EXPORT_LOOKUPS]
     read = [pin for pin in board.pins if pin.sequence in board.rows]
     found = await _look_for(desk, board, read + unread)
     files = [
         discord.File(io.BytesIO(board_markdown(board, view, found).encode()), f"pins-{place.id}.md"),
-        discord.File(io.BytesIO(board_json(board)), f"pins-{place.id}.json"),
+        discord.File(io.BytesIO(board_json(board, found)), f"pins-{place.id}.json"),
     ]
     return Answer(export_card(board, view), files=files)
 
 
-async def _folded(asking: Asking, question: PinsQuestion, place: Place) -> tuple[queries.OpenDesk, queries.PinsAnswer]:
+async def _folded(
+    asking: Asking, question: PinsQuestion, place: Place
+) -> tuple[queries.OpenDesk, queries.PinsAnswer, queries.PinsRequest]:
     desk = await asking.open(place)
     request = queries.PinsRequest(
         label=question.label,
@@ -157,7 +155,21 @@ async def _folded(asking: Asking, question: PinsQuestion, place: Place) -> tuple
         scan=recall.PIN_SCAN << question.reach,
         working_set=asking.settings(place).pins.limit,
     )
-    return desk, await queries.pins(desk, request)
+    return desk, await queries.pins(desk, request), request
+
+
+def _working(board: queries.PinsAnswer) -> list[recall.Pin]:
+    """Return the working set, on which it depends under which heading any other pin stands."""
+    return [pin for pin in board.board if pin.sequence in board.working]
+
+
+def _in_sight(board: queries.PinsAnswer, view: PinsView) -> list[recall.Pin]:
+    """Return what has to be right on a page: the working set, and what is shown."""
+    return [*_working(board), *_page(board_pages(board, view.links), view)]
+
+
+def _page(dealt: list[list[recall.Pin]], view: PinsView) -> list[recall.Pin]:
+    return dealt[min(view.page, len(dealt) - 1)] if dealt else []
 
 
 async def _look_for(desk: queries.OpenDesk, board: queries.PinsAnswer, pins: list[recall.Pin]) -> Found:

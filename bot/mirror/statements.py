@@ -7,7 +7,8 @@ cancelled would keep the transactions of all others from ending.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 import aiosqlite
 import msgspec
@@ -39,10 +40,56 @@ async def select_rows(
     """Return the rows that meet a condition, newest first. `condition` is written by us, `values` is data."""
     statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
     found = await connection.execute_fetchall(statement, (*values, limit))
+    return tuple(_decode(blob) for (blob,) in found)
+
+
+def _decode(blob: bytes) -> recall.LogMessage:
     try:
-        return tuple(_DECODER.decode(blob) for (blob,) in found)
+        return _DECODER.decode(blob)
     except msgspec.DecodeError as error:
         raise sqlite3.DatabaseError("a row is damaged") from error
+
+
+class StampedRow(NamedTuple):
+    """Hold a row and the epoch that verified it last."""
+
+    row: recall.LogMessage
+    epoch: int
+
+
+async def select_markers(
+    connection: aiosqlite.Connection, place_ids: Sequence[int], low: int, high: int, limit: int
+) -> list[StampedRow]:
+    """Return the newest `limit` rows of places that hold a `!`, with `low <= id < high`, newest first."""
+    marks = ", ".join("?" * len(place_ids))
+    statement = f"""
+        SELECT row, epoch FROM rows WHERE marker AND place IN ({marks}) AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?
+    """  # noqa: S608 - placeholders only
+    found = await connection.execute_fetchall(statement, (*place_ids, low, high, limit))
+    return [StampedRow(_decode(blob), epoch) for blob, epoch in found]
+
+
+async def select_markers_of(
+    connection: aiosqlite.Connection, desk_id: int, limit: int
+) -> list[tuple[int, recall.LogMessage]]:
+    """Return the newest `limit` rows of a desk that hold a `!`, each with the id of its place, newest first."""
+    statement = """
+        SELECT place, row FROM rows WHERE marker AND place IN (SELECT id FROM places WHERE desk_id = ?)
+        ORDER BY id DESC LIMIT ?
+    """
+    found = await connection.execute_fetchall(statement, (desk_id, limit))
+    return [(int(place_id), _decode(blob)) for place_id, blob in found]
+
+
+async def sure_until(connection: aiosqlite.Connection, epochs: Collection[int]) -> int | None:
+    """Return the instant, in seconds since 1970, until which all of these epochs were sure; None for no epochs.
+
+    Of one that lasts, that is when it began: what it has verified may have been given up again.
+    """
+    marks = ", ".join("?" * len(epochs))
+    statement = f"SELECT MIN(COALESCE(closed_at, opened_at)) FROM epochs WHERE epoch IN ({marks})"  # noqa: S608 - marks
+    ((instant,),) = await connection.execute_fetchall(statement, tuple(epochs))
+    return None if instant is None else int(instant)
 
 
 async def select_places(connection: aiosqlite.Connection) -> list[Place]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
@@ -140,25 +140,6 @@ class Mirror:
             condition = "place = ? AND id >= ? AND id < ?"
             rows = await statements.select_rows(connection, condition, (place.id, span.low, edge), limit)
         return MirrorPage(rows, span.low)
-
-    async def markers(self, places: Sequence[Place], *, low: int, before: int | None, limit: int) -> MirrorPage:
-        """Return the rows of several places that hold a `!`, newest first, down to `low`; raises `MirrorDown`.
-
-        Verified only where each place is: ask `claims.verified` for each, and give the highest `low` of them.
-        """
-        edge = LIVE if before is None else before
-        condition = f"marker AND place IN ({', '.join('?' * len(places))}) AND id >= ? AND id < ?"
-        async with self.use() as connection:
-            values = (*(place.id for place in places), low, edge)
-            return MirrorPage(await statements.select_rows(connection, condition, values, limit), low)
-
-    async def row(self, place: Place, message_id: int) -> recall.LogMessage | None:
-        """Return one verified row; nothing means neither that it is there nor that it is gone.
-
-        Raises `MirrorDown`.
-        """
-        found = await self.page(place, message_id + 1, 1)
-        return found.rows[0] if found and found.rows and found.rows[0].sequence == message_id else None
 
     async def write_page(
         self, ticket: Ticket, rows: Iterable[recall.LogMessage], *, low: int, high: int, withheld: Iterable[int] = ()

@@ -108,6 +108,20 @@ async def keep_from(mirror: Mirror, place: Place, *, messages: int | None, oldes
     return max(lowest, int(found[0][0]) if found else 0)
 
 
+async def stored_places(mirror: Mirror) -> list[Place]:
+    """Return every place of which something may be stored."""
+    async with mirror.use() as connection:
+        return await statements.select_places(connection)
+
+
+async def old_rows(mirror: Mirror, place: Place, keep_from: int) -> bool:
+    """Say whether a place has rows below `keep_from`."""
+    async with mirror.use() as connection:
+        statement = "SELECT EXISTS(SELECT 1 FROM rows WHERE place = ? AND id < ?)"
+        ((found,),) = await connection.execute_fetchall(statement, (place.id, keep_from))
+    return bool(found)
+
+
 async def stored(mirror: Mirror, *, desk_id: int | None = None) -> list[Stored]:
     """Return what is stored, of all places or of one desk's."""
     where, values = ("", ()) if desk_id is None else ("WHERE desk_id = ?", (desk_id,))
@@ -121,26 +135,18 @@ async def stored(mirror: Mirror, *, desk_id: int | None = None) -> list[Stored]:
     return [Stored(Place(*place), rows, oldest, since) for *place, since, rows, oldest in found]
 
 
-async def markers_of(mirror: Mirror, desk_id: int, *, limit: int) -> tuple[recall.LogMessage, ...]:
-    """Return the newest `limit` rows of a desk that hold a `!`, newest first, however surely they are known."""
+async def markers_of(mirror: Mirror, desk_id: int, *, limit: int) -> list[tuple[int, recall.LogMessage]]:
+    """Return the newest `limit` rows of a desk that hold a `!`, each with the id of its place, newest first."""
     async with mirror.use() as connection:
-        condition = "marker AND place IN (SELECT id FROM places WHERE desk_id = ?)"
-        return await statements.select_rows(connection, condition, (desk_id,), limit)
+        return await statements.select_markers_of(connection, desk_id, limit)
 
 
 async def seen_markers(mirror: Mirror, places: Iterable[Place], *, before: int, limit: int) -> SeenRows:
     """Return the rows below `before` that hold a `!`, whether or not they were verified since, newest first."""
-    ids = [place.id for place in places]
-    marks = ", ".join("?" * len(ids))
-    condition = f"marker AND place IN ({marks}) AND id < ?"
-    statement = f"""
-        SELECT MIN(COALESCE(closed_at, opened_at)) FROM epochs
-        WHERE epoch IN (SELECT DISTINCT epoch FROM rows WHERE {condition})
-    """  # noqa: S608 - placeholders only
     async with mirror.use() as connection:
-        rows = await statements.select_rows(connection, condition, (*ids, before), limit)
-        ((as_of,),) = await connection.execute_fetchall(statement, (*ids, before))
-    return SeenRows(rows, as_of if rows else None)
+        found = await statements.select_markers(connection, [place.id for place in places], 0, before, limit)
+        as_of = await statements.sure_until(connection, {stamped.epoch for stamped in found})
+    return SeenRows(tuple(row for row, _ in found), as_of)
 
 
 async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> Erased:

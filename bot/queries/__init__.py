@@ -10,13 +10,26 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
-from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerRows, OpenDesk, SeenReach
+from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
+from .keeping import needed_by_boards
 from .overruns import Overrun, OverrunsAnswer, overruns
-from .pins import BOARD_LIMIT, BOARD_MARKER_SCAN, PinsAnswer, PinsRequest, WhereIs, check, pins, where_is
+from .pins import (
+    BOARD_CHECKS,
+    BOARD_LIMIT,
+    BOARD_MARKER_SCAN,
+    PinsAnswer,
+    PinsRequest,
+    Standing,
+    WhereIs,
+    pins,
+    settle,
+    where_is,
+)
 from .search import SEARCH_PAGE_HITS, ExpressionMatcher, SearchAnswer, SearchRequest, search
 from .standings import STANDINGS_WINDOW_ROWS, StandingsAnswer, StandingsRequest, Voters, room_standings
 
 __all__ = [
+    "BOARD_CHECKS",
     "BOARD_LIMIT",
     "BOARD_MARKER_SCAN",
     "DIALECT",
@@ -25,6 +38,7 @@ __all__ = [
     "AnswerCoverage",
     "ExpressionMatcher",
     "LeftOut",
+    "MarkerReach",
     "MarkerRows",
     "OpenDesk",
     "Overrun",
@@ -34,14 +48,16 @@ __all__ = [
     "SearchAnswer",
     "SearchRequest",
     "SeenReach",
+    "Standing",
     "StandingsAnswer",
     "StandingsRequest",
     "Voters",
     "WhereIs",
-    "check",
+    "needed_by_boards",
     "overruns",
     "pins",
     "room_standings",
     "search",
+    "settle",
     "where_is",
 ]

@@ -21,6 +21,17 @@ class LeftOut(recall.Value, frozen=True):
     reason: str
 
 
+class MarkerReach(recall.Value, frozen=True):
+    """Say that below the walk every row that could be a marker was looked at: how many, and from where up.
+
+    `beginning`: whether that is the beginning of history, and nothing older could be a marker.
+    """
+
+    rows: int
+    oldest: recall.Sequence
+    beginning: bool
+
+
 class SeenReach(recall.Value, frozen=True):
     """Say that below what was verified, so many marker rows were taken as they were last seen, and when that was."""
 
@@ -32,7 +43,8 @@ class SeenReach(recall.Value, frozen=True):
 class AnswerCoverage(recall.Value, frozen=True):
     """Say how far an answer looked: `recall.Coverage`, what was left out, and as of when (null: now).
 
-    `seen`: what a board took from below that reach, unverified; null where it took nothing.
+    A board looks deeper, in two parts. `markers`: what it verified below the walk; null where that is nothing.
+    `seen`: what it took from below that, unverified; null where that is nothing.
     """
 
     rows: int
@@ -41,6 +53,7 @@ class AnswerCoverage(recall.Value, frozen=True):
     stopped: str | None
     left_out: tuple[LeftOut, ...] = ()
     as_of: str | None = None
+    markers: MarkerReach | None = None
     seen: SeenReach | None = None
 
 
@@ -64,9 +77,9 @@ class OpenDesk:
     `conversation`: null for everything the log holds. `left_out`: read after the walk, which may add to it.
     `may_show`: asked for each place (once for each `chat_id` and `parent`) when the answer is made; null where
     everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
-    is gone; may raise. `markers`: the marker rows older than a sequence, at most so many, where they are known
-    without reading the log; null where they are not. `address`: reads a message link of this place where a
-    marker takes `^N`.
+    is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
+    rows older than a sequence, at most so many, where they are known without reading the log; null where they
+    are not. `address`: reads a message link of this place where a marker takes `^N`.
     """
 
     log: recall.SessionLog
@@ -75,6 +88,7 @@ class OpenDesk:
     as_of: str | None = None
     may_show: Callable[[recall.LogMessage], Awaitable[bool]] | None = None
     read_row: Callable[[int], Awaitable[recall.LogMessage | None]] | None = None
+    read_again: Callable[[recall.LogMessage], Awaitable[recall.LogMessage | None]] | None = None
     markers: Callable[[int, int], Awaitable[MarkerRows]] | None = None
     address: Callable[[str], int | None] | None = None
 

@@ -2,14 +2,15 @@
 
 Markers are rare, so a board must not end where a bounded walk ends. Below it, where the desk knows its marker
 rows without reading the log, those are folded too: first the verified ones, then older ones as they were last
-seen. A pin from the second part is shown only after it was checked (`check`): its marker row must still say so.
+seen. A pin that stands on the latter is read again before it is shown (`settle`): its line must still say so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
@@ -21,6 +22,7 @@ from ..errors import Refusal
 from .desk import (
     DIALECT,
     AnswerCoverage,
+    MarkerReach,
     MarkerRows,
     OpenDesk,
     SeenReach,
@@ -33,8 +35,10 @@ from .desk import (
 
 BOARD_MARKER_SCAN = 20_000  # marker rows below the walk; at one in a hundred messages, two million messages
 BOARD_LIMIT = 250  # live pins a board can show, the number Discord allows of its own
+BOARD_CHECKS = 25  # pins that are read again for one answer, one request each; what is more is shown as last seen
 
 WhereIs: TypeAlias = Literal["here", "gone", "not read"]
+Standing: TypeAlias = Literal["verified", "checked", "last seen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,29 @@ class PinsRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardReach:
+    """Hold the rows behind a board: `sure` ones, newest first, and older ones as they were last seen, by sequence.
+
+    `tried`: which of the latter were asked for again, `checked`: which are as they were read then. `walk`: how far
+    every message was looked at, `coverage`: what is said of it all.
+    """
+
+    sure: tuple[recall.LogMessage, ...]
+    walk: recall.Coverage
+    coverage: AnswerCoverage
+    seen: Mapping[int, recall.LogMessage] = field(default_factory=dict)
+    tried: frozenset[int] = frozenset()
+    checked: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class PinsAnswer:
     """Hold a board, newest pin first, and every pin and unpin behind it, in order.
 
-    `working`: the sequences of the pins that every agent's context carries, whatever label was asked for.
-    `labels`: those on the board, most recent first. `rows`: pinned rows and marker rows that were read.
-    `gone`: the pinned messages that the reach would have shown and did not, where it is whole.
-    `unverified`: pins whose marker row is as it was last seen.
+    `board` is all of it, `pins` what was asked for. `working`: the sequences of the pins that every agent's context
+    carries, whatever label was asked for. `labels`: those on the board, most recent first. `rows`: pinned rows and
+    marker rows that are sure. `gone`: the pinned messages that the reach would have shown and did not, where it is
+    whole. `reach`: what it was folded from, null where that is not told.
     """
 
     pins: tuple[recall.Pin, ...]
@@ -65,31 +85,48 @@ class PinsAnswer:
     coverage: AnswerCoverage
     rows: Mapping[int, recall.LogMessage]
     gone: frozenset[int]
-    unverified: frozenset[int] = frozenset()
+    board: tuple[recall.Pin, ...] = ()
+    reach: BoardReach | None = None
+
+    def standing(self, pin: recall.Pin) -> Standing:
+        """Say how surely a pin is on the board: `last seen` is one whose line could not be read again."""
+        if self.reach is None or pin.pinned_at not in self.reach.seen:
+            return "verified"
+        return "checked" if pin.pinned_at in self.reach.checked else "last seen"
 
 
 async def pins(desk: OpenDesk, request: PinsRequest) -> PinsAnswer:
     """Fold the board of a desk. Raises `recall.ReadError` when the log cannot be read."""
     walk = await read(desk, scan=request.scan, before=request.before)
     below = await _below(desk, walk.coverage)
-    rows = chronological(desk, (*walk.rows, *below.verified, *below.seen))
-    live = recall.fold_pins(rows, request.limit, dialect=DIALECT, address=desk.address)
-    events = recall.pin_history(rows, dialect=DIALECT, address=desk.address)
-    shown = tuple(pin for pin in live if request.label is None or pin.label == request.label)
-    last_seen = {row.sequence for row in below.seen}
-    seen = rows_of(rows, {pin.sequence for pin in live} | {pin.pinned_at for pin in live})
-    whole = not desk.left_out
+    coverage = _board_coverage(desk, walk.coverage, below)
+    seen = {row.sequence: row for row in below.seen}
+    return _fold(desk, request, BoardReach((*walk.rows, *below.verified), walk.coverage, coverage, seen))
+
+
+def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer:
+    rows = chronological(desk, (*reach.sure, *sorted(reach.seen.values(), key=lambda row: -row.sequence)))
+    unsure = reach.seen.keys() - reach.checked
+    board = tuple(
+        msgspec.structs.replace(pin, excerpt=None) if pin.sequence in unsure else pin
+        for pin in recall.fold_pins(rows, request.limit, dialect=DIALECT, address=desk.address)
+    )
+    wanted = {pin.sequence for pin in board} | {pin.pinned_at for pin in board}
+    known = rows_of(rows, wanted - unsure)
     return PinsAnswer(
-        pins=shown,
-        working=frozenset(pin.sequence for pin in live[: request.working_set]),
-        events=events,
-        labels=tuple(dict.fromkeys(pin.label for pin in live if pin.label is not None)),
-        coverage=_board_coverage(desk, walk.coverage, below),
-        rows=seen,
+        pins=tuple(pin for pin in board if request.label is None or pin.label == request.label),
+        working=frozenset(pin.sequence for pin in board[: request.working_set]),
+        events=recall.pin_history(rows, dialect=DIALECT, address=desk.address),
+        labels=tuple(dict.fromkeys(pin.label for pin in board if pin.label is not None)),
+        coverage=reach.coverage,
+        rows=known,
         gone=frozenset(
-            pin.sequence for pin in live if pin.sequence not in seen and whole and _within(walk.coverage, pin.sequence)
+            pin.sequence
+            for pin in board
+            if pin.sequence not in known and not desk.left_out and _within(reach.walk, request.before, pin.sequence)
         ),
-        unverified=frozenset(pin.sequence for pin in live if pin.pinned_at in last_seen),
+        board=board,
+        reach=reach,
     )
 
 
@@ -116,35 +153,49 @@ async def where_is(desk: OpenDesk, answer: PinsAnswer, sequence: int) -> tuple[W
     return "here", row
 
 
-async def check(desk: OpenDesk, answer: PinsAnswer, pins: Sequence[recall.Pin]) -> list[recall.Pin]:
-    """Return those of the pins that stand: each unverified one is read again, one request each.
+async def settle(
+    desk: OpenDesk,
+    answer: PinsAnswer,
+    request: PinsRequest,
+    wanted: Callable[[PinsAnswer], Iterable[recall.Pin]],
+    *,
+    most: int = BOARD_CHECKS,
+) -> PinsAnswer:
+    """Read again the lines of wanted pins that are known as they were last seen, at most `most` of them.
 
-    One that cannot be read now stays; what other lines did since is not known, and the coverage says so.
+    One that is gone or says something else now makes another board, and others move up: so `wanted` is asked again
+    until all it names are verified, checked, or could not be read. These stay as they were last seen.
     """
-    doubtful = [pin for pin in pins if pin.sequence in answer.unverified]
-    stands = await asyncio.gather(*(_stands(desk, pin) for pin in doubtful))
-    fallen = {pin.sequence for pin, stood in zip(doubtful, stands, strict=True) if not stood}
-    return [pin for pin in pins if pin.sequence not in fallen]
-
-
-async def _stands(desk: OpenDesk, pin: recall.Pin) -> bool:
-    if desk.read_row is None:
-        return True
-    try:
-        row = await desk.read_row(pin.pinned_at)
-    except Refusal:
-        return True
-    return row is not None and any(
-        directive.action is recall.PinAction.PIN and directive.target == pin.sequence
-        for directive in recall.read_directives(
-            row.content,
-            author=row.author,
-            sequence=row.sequence,
-            dialect=DIALECT,
-            reply_to=row.reply_to,
-            address=desk.address,
+    while answer.reach is not None:
+        reach = answer.reach
+        lines = dict.fromkeys(pin.pinned_at for pin in wanted(answer) if pin.pinned_at in reach.seen)
+        untried = [line for line in lines if line not in reach.tried][:most]
+        if not untried:
+            break
+        most -= len(untried)
+        came = await asyncio.gather(*(_read_again(desk, reach.seen[line]) for line in untried))
+        now = {line: row for line, row in zip(untried, came, strict=True) if not isinstance(row, Refusal)}
+        seen = {line: now.get(line, row) for line, row in reach.seen.items()}
+        reach = dataclasses.replace(
+            reach,
+            seen={line: row for line, row in seen.items() if row is not None},
+            tried=reach.tried.union(untried),
+            checked=reach.checked | now.keys(),
         )
-    )
+        answer = _fold(desk, request, reach)
+    return answer
+
+
+async def _read_again(desk: OpenDesk, row: recall.LogMessage) -> recall.LogMessage | Refusal | None:
+    """Return a row as it is now, None when it is gone, or why that cannot be known."""
+    if desk.read_again is None:
+        return Refusal()
+    try:
+        now = await desk.read_again(row)
+        may_show = now is None or desk.may_show is None or await desk.may_show(now)
+    except Refusal as refusal:
+        return refusal
+    return now if may_show else Refusal()
 
 
 async def _below(desk: OpenDesk, coverage: recall.Coverage) -> MarkerRows:
@@ -159,23 +210,17 @@ async def _below(desk: OpenDesk, coverage: recall.Coverage) -> MarkerRows:
 
 def _board_coverage(desk: OpenDesk, coverage: recall.Coverage, below: MarkerRows) -> AnswerCoverage:
     """Say how far a board looked: the walk, the verified marker rows below it, and those last seen."""
-    reached = below.low < (coverage.oldest or 0)
-    if reached:
-        beginning = below.low == 0
-        oldest = below.verified[-1].sequence if below.verified else coverage.oldest
-        coverage = recall.Coverage(
-            coverage.rows + len(below.verified),
-            oldest if beginning else below.low,
-            beginning,
-            None if beginning else coverage.stopped,
-        )
-    seen = None
+    markers = seen = None
+    if coverage.oldest is not None and below.low < coverage.oldest:
+        oldest = below.low or (below.verified[-1].sequence if below.verified else coverage.oldest)
+        markers = MarkerReach(len(below.verified), oldest, beginning=below.low == 0)
     if below.seen and below.as_of is not None:
         as_of = datetime.fromtimestamp(below.as_of, UTC).isoformat()
         seen = SeenReach(len(below.seen), below.seen[-1].sequence, as_of)
-    return msgspec.structs.replace(coverage_of(desk, coverage), seen=seen)
+    return msgspec.structs.replace(coverage_of(desk, coverage), markers=markers, seen=seen)
 
 
-def _within(coverage: recall.Coverage, sequence: int) -> bool:
+def _within(coverage: recall.Coverage, before: int | None, sequence: int) -> bool:
     """Say whether a walk that came this far would have met a sequence."""
-    return coverage.beginning or (coverage.oldest is not None and sequence >= coverage.oldest)
+    from_below = coverage.beginning or (coverage.oldest is not None and sequence >= coverage.oldest)
+    return from_below and (before is None or sequence < before)

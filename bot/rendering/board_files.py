@@ -10,20 +10,34 @@ import recall
 from recall.text import collapse, cut, is_blank
 
 from ..links import seconds_of
-from ..queries import PinsAnswer, WhereIs
+from ..queries import PinsAnswer, Standing, WhereIs
 from .coverage import coverage_note
 from .inert import inert
 from .pins import OTHER_PINS, Found, PinsView, row_text
 from .spoilers import inert_excerpt, inert_text
 
 
-def board_json(answer: PinsAnswer) -> bytes:
-    """Return `{"pins": […], "coverage": {…}}` in wire form, ids as strings, as the command line writes it."""
+def board_json(answer: PinsAnswer, found: Found) -> bytes:
+    """Return `{"pins": […], "coverage": {…}, …}` in wire form, ids as strings; the first two as the command line does.
+
+    `gone` and `not_read` name the pinned messages that are so; `last_seen` names those whose line could not be read
+    again, so that the pin is as it was last seen.
+    """
+    where = {pin.sequence: found.get(pin.sequence, ("not read", None)) for pin in answer.pins}
     wire = {
-        "pins": [recall.to_wire(pin, string_ids=True) for pin in answer.pins],
+        "pins": [recall.to_wire(_excerpted(pin, where[pin.sequence][1]), string_ids=True) for pin in answer.pins],
         "coverage": recall.to_wire(answer.coverage, string_ids=True),
+        "gone": [str(sequence) for sequence, (at, _) in where.items() if at == "gone"],
+        "not_read": [str(sequence) for sequence, (at, _) in where.items() if at == "not read"],
+        "last_seen": [str(pin.sequence) for pin in answer.pins if answer.standing(pin) == "last seen"],
     }
     return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
+
+
+def _excerpted(pin: recall.Pin, row: recall.LogMessage | None) -> recall.Pin:
+    if row is None:
+        return pin
+    return msgspec.structs.replace(pin, excerpt=cut(collapse(row_text(row)), recall.PIN_EXCERPT_CHARS) or None)
 
 
 def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
@@ -38,7 +52,9 @@ def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
         pins = [pin for pin in answer.pins if (pin.sequence in answer.working) is working]
         if pins:
             parts.append(f"## {heading}")
-            parts += [_entry(pin, view, *found.get(pin.sequence, ("not read", None))) for pin in pins]
+            parts += [
+                _entry(pin, view, answer.standing(pin), *found.get(pin.sequence, ("not read", None))) for pin in pins
+            ]
     if not answer.pins:
         parts.append("Nothing is pinned.")
     return "\n\n".join(parts) + "\n"
@@ -49,12 +65,14 @@ def iso_instant(sequence: int) -> str:
     return datetime.fromtimestamp(seconds_of(sequence), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _entry(pin: recall.Pin, view: PinsView, where: WhereIs, row: recall.LogMessage | None) -> str:
+def _entry(pin: recall.Pin, view: PinsView, standing: Standing, where: WhereIs, row: recall.LogMessage | None) -> str:
     label = "" if pin.label is None else f"**#{inert(pin.label)}** "
     author = inert(recall.author_label(pin.pinned_by)) or inert(recall.author_id(pin.pinned_by))
     lines = [f"- {label}pinned by {author}, {iso_instant(pin.pinned_at)}: <{view.links.to(pin.sequence, row)}>"]
     if pin.note is not None:
         lines.append(f"  — {inert_text(pin.note)}")
+    if standing == "last seen":
+        lines.append("  *(the line that pins this could not be read again: it is as it was last seen)*")
     if where == "gone":
         lines.append(f"  *(the pinned message is gone; `!unpin ^{pin.sequence}` takes it off the board)*")
     elif row is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..queries import AnswerCoverage, LeftOut, SeenReach
+from ..queries import AnswerCoverage, LeftOut, MarkerReach, SeenReach
 from .cards import counted, when
 from .inert import inert
 
@@ -57,13 +57,15 @@ def coverage_note(
 def _seen(seen: SeenReach) -> str:
     """Say what was taken from below the reach, and what of it is not known."""
     return (
-        f"Below that, {counted(seen.rows, 'line')} as last seen {inert(seen.as_of, LEFT_OUT_CHARS)}: each pin shown "
-        "was checked now, what was unpinned, edited or deleted down there since is not known."
+        f"Below that I know {counted(seen.rows, 'line')} as last seen {inert(seen.as_of, LEFT_OUT_CHARS)}, and not "
+        "what was pinned, unpinned, edited or deleted down there since."
     )
 
 
 def can_go_on(coverage: AnswerCoverage) -> bool:
     """Say whether there may be older messages that a question could go on to."""
+    if coverage.markers is not None and coverage.markers.beginning:
+        return False
     return coverage.oldest is not None and coverage.stopped is not None and not coverage.beginning
 
 
@@ -84,9 +86,17 @@ def _reach(coverage: AnswerCoverage, before: int | None, instant: Callable[[int]
     back, window = instant(coverage.oldest), looked_at(coverage, before, instant)
     if coverage.beginning:
         return f"I looked at {window}, back to the very first, {back}."
+    if coverage.markers is not None:
+        return f"I looked at {window}, back to {back}, and {_marked(coverage.markers, instant)}."
     if coverage.stopped is None:
         return f"I looked at {window}, back to {back}, as far as was asked."
     return f"I looked at {window}, back to {back}{_because(coverage.stopped, '; ')}."
+
+
+def _marked(markers: MarkerReach, instant: Callable[[int], str]) -> str:
+    """Say what was looked at below a walk: only what can be a marker, but every such message."""
+    back = "to the very first message" if markers.beginning else f"to {instant(markers.oldest)}"
+    return f"below that at all that hold a `!` ({markers.rows:,}), back {back}"
 
 
 def _because(stopped: str, glue: str) -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import recall
 from recall.text import collapse, cut, is_blank, shown
 
-from ..queries import PinsAnswer, WhereIs
+from ..queries import PinsAnswer, Standing, WhereIs
 from .cards import PLACE_CHARS, Card, Links, counted, named, paged, when
 from .coverage import coverage_note
 from .inert import fitted, inert, width
@@ -37,6 +37,7 @@ HOW_TO_PIN = (
 LOOKS_FURTHER = "**Older** looks twice as far back."
 NOT_READ = "*This was not read: it is older than I looked, or not in this channel.*"
 NO_TEXT = "*This message has no text.*"
+AS_LAST_SEEN = "*The line that pins this could not be read again: here it is as it was last seen.*"
 
 _EFFECTS = {
     (recall.PinAction.PIN, recall.PinEffect.PINNED): "pinned",
@@ -88,16 +89,20 @@ def board_card(answer: PinsAnswer, view: PinsView, pages: list[list[recall.Pin]]
         else f"**Older pins**, {total:,}: on the board, outside of the working set."
     )
     entries = [
-        pin_entry(index, pin, *found.get(pin.sequence, ("not read", None)), view.links)
+        pin_entry(index, pin, answer.standing(pin), *found.get(pin.sequence, ("not read", None)), view.links)
         for index, pin in enumerate(page, before + 1)
     ]
     short = any(len(pin.note or "") > NOTE_CHARS or len(pin.label or "") > LABEL_CHARS for pin in page)
     return _card(GAP.join([head, *entries]), answer, view, pages=len(pages), short=short)
 
 
-def pin_entry(number: int, pin: recall.Pin, where: WhereIs, row: recall.LogMessage | None, links: Links) -> str:
+def pin_entry(  # noqa: PLR0917 - what an entry is made of
+    number: int, pin: recall.Pin, standing: Standing, where: WhereIs, row: recall.LogMessage | None, links: Links
+) -> str:
     """Write one pin: its label, who pinned it and when, the note, and the pinned message or what became of it."""
     lines = [_head(number, pin, links.to(pin.sequence, row)), *_note(pin.note, NOTE_CHARS)]
+    if standing == "last seen":
+        lines.append(AS_LAST_SEEN)
     if where == "gone":
         lines.append(f"*The pinned message is gone.* `!unpin ^{pin.sequence}` *takes it off the board.*")
     elif row is None:
@@ -219,4 +224,5 @@ def _most_width(pin: recall.Pin, answer: PinsAnswer, links: Links) -> int:
     row = answer.rows.get(pin.sequence)
     lines = [_head(recall.PIN_SCAN, pin, links.to(pin.sequence, row)), *_note(pin.note, NOTE_CHARS)]
     quoted = EXCERPT_WIDTH if row is None else width(row_excerpt(row))
-    return width("\n".join(lines)) + quoted + len(GAP) + 1
+    doubt = 0 if answer.standing(pin) == "verified" else width(AS_LAST_SEEN) + 1
+    return width("\n".join(lines)) + quoted + doubt + len(GAP) + 1

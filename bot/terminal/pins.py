@@ -9,11 +9,11 @@ import typer
 import recall
 
 from .. import queries
-from ..rendering.board_files import board_json, board_markdown
+from ..rendering.board_files import board_markdown
 from ..rendering.cards import Links
 from ..rendering.pins import PinsView, event_words
 from .options import In, Json, Paths, Scan, SelfIds, Show, every_row, one_place, read_files
-from .output import Exit, coverage_line, instant, name, print_json, print_json_text, print_text, safe, standard_output
+from .output import Exit, coverage_line, instant, name, print_json, print_text, safe, standard_output
 from .progress import ask
 
 
@@ -39,7 +39,8 @@ def pins(
         shown = [recall.to_wire(event, string_ids=True) for event in events]
         print_json({"history": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif as_json:
-        print_json_text(board_json(answer).decode())
+        shown = [recall.to_wire(pin, string_ids=True) for pin in answer.pins]
+        print_json({"pins": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif show == "export":
         desk_of, thread = exports.place(place_id)
         links = Links(

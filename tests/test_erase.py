@@ -130,6 +130,7 @@ async def test_somebody_who_reads_what_is_older_is_waited_for_and_then_named(
 ) -> None:
     monkeypatch.setattr("recall_bot.mirror.schema.BUSY_SECONDS", 0.02)
     reader = open_read_only(running.path)
+    reader.execute("BEGIN")
     reader.execute("SELECT COUNT(*) FROM rows").fetchall()
     erased = await running.erase(drop_all)
     assert (erased.rows, erased.clean) == (5, False)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall_bot import queries
-from recall_bot.exports import ExportError, ExportLog, Exports, PlaceUnknown, load_exports
+from recall_bot.exports import ExportError, ExportLog, Exports, load_exports
+from recall_bot.held import PlaceUnknown, find_place
 
 import recall
 from tests.exporting import (
@@ -284,18 +285,18 @@ def several(tmp_path: Path) -> Exports:
     ],
 )
 def test_a_channel_is_found_by_id_link_mention_or_name(tmp_path: Path, text: str) -> None:
-    assert several(tmp_path).find(text) == str(CHANNEL_ID)
+    assert find_place(text, several(tmp_path).desks) == str(CHANNEL_ID)
 
 
 def test_a_place_that_is_not_exactly_one_is_refused_naming_those_there_are(tmp_path: Path) -> None:
     exports = several(tmp_path)
 
-    assert exports.find("limits") == str(THREAD_ID)
+    assert find_place("limits", exports.desks) == str(THREAD_ID)
     with pytest.raises(PlaceUnknown, match="general") as unknown:
-        exports.find("general")
+        find_place("general", exports.desks)
     assert all(name in unknown.value.sentence for name in ("#engineering", "#limits", str(THREAD_ID)))
     with pytest.raises(PlaceUnknown) as twice:
-        exports.find("LÄDEN")
+        find_place("LÄDEN", exports.desks)
     assert twice.value.several
     assert str(CHANNEL_ID + 1) in twice.value.sentence
     assert str(CHANNEL_ID) + ")" not in twice.value.sentence

@@ -1,12 +1,12 @@
 """Channel exports: the JSON files that DiscordChatExporter writes, of any version, as logs.
 
 exports = load_exports([Path("exports")])
-answer = await queries.pins(exports.open(exports.find("#general")), queries.PinsRequest())
+answer = await queries.pins(exports.open(find_place("#general", exports.desks)), queries.PinsRequest())
 """
 
 from __future__ import annotations
 
-from .desks import ExportedDesk, ExportedThread, Exports, PlaceUnknown
+from .desks import ExportedDesk, Exports
 from .errors import ExportError
 from .library import load_exports
 from .log import ExportLog
@@ -15,8 +15,6 @@ __all__ = [
     "ExportError",
     "ExportLog",
     "ExportedDesk",
-    "ExportedThread",
     "Exports",
-    "PlaceUnknown",
     "load_exports",
 ]

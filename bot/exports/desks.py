@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 import recall
 
-from ..errors import Refusal
-from ..links import read_link, read_snowflake
+from ..held import HeldDesk, HeldThread, held_place
+from ..links import read_link
 from ..queries import LeftOut, OpenDesk
-from ..shown import flatten_name
 from .log import ExportLog
 
 if TYPE_CHECKING:
@@ -22,35 +21,8 @@ BEGINS_LATE = "date range"  # why a walk over an export ends before the beginnin
 NO_FILE = "no file of it was given"
 
 
-class PlaceUnknown(Refusal):
-    """Say that files hold no such channel or thread, or several; `names` are those to choose from."""
-
-    def __init__(self, asked: str, names: tuple[str, ...], *, several: bool = False) -> None:
-        super().__init__(asked, names)
-        self.asked = asked
-        self.names = names
-        self.several = several
-
-    @property
-    def sentence(self) -> str:
-        """What was asked for, and what there is."""
-        choices = ", ".join(self.names)
-        if self.several:
-            return f"{self.asked!r} is more than one place in these files: give the id of one of {choices}."
-        return f"These files hold no channel or thread {self.asked!r}: there is {choices}."
-
-
 @dataclass(frozen=True, slots=True)
-class ExportedThread:
-    """Name a public thread of a desk. `root_in`: where the message it began with stands: there, or above it."""
-
-    id: str
-    name: str
-    root_in: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedDesk:
+class ExportedDesk(HeldDesk):
     """Hold a channel of an export with its public threads.
 
     `rows` are newest first. `left_out`: threads that it speaks of and that no file holds. `as_of`: when the
@@ -58,11 +30,7 @@ class ExportedDesk:
     channel does.
     """
 
-    id: str
-    name: str
-    guild_id: str
     guild_name: str
-    threads: tuple[ExportedThread, ...]
     rows: tuple[recall.LogMessage, ...] = field(repr=False)
     left_out: tuple[LeftOut, ...]
     as_of: datetime | None
@@ -97,39 +65,16 @@ class Exports:
         desks = tuple(_desk(desk_id, found, inside[desk_id], known) for desk_id, found in members.items())
         return cls(desks, rows, problems)
 
-    def find(self, text: str) -> str:
-        """Return the id of the channel or thread that `text` means: an id, a link, a mention, or a name.
-
-        Case does not count in names, nor a `#` before them. Raises `PlaceUnknown` unless it is exactly one.
-        """
-        text = text.strip()
-        link = read_link(text)
-        number = link.channel_id if link is not None else read_snowflake(text.removeprefix("<#").removesuffix(">"))
-        places = list(self.places())
-        if number is not None and (found := [place for place in places if place[0] == str(number)]):
-            return found[0][0]
-        wanted = flatten_name(text.removeprefix("#")).casefold()
-        found = [place for place in places if flatten_name(place[1]).casefold() == wanted]
-        if len(found) == 1:
-            return found[0][0]
-        names = tuple(f"#{name} ({place_id})" for place_id, name in found or places)
-        raise PlaceUnknown(text, names, several=bool(found))
-
-    def place(self, place_id: str) -> tuple[ExportedDesk, ExportedThread | None]:
-        """Return the desk of an id, and the thread if it is one's. Raises `PlaceUnknown`."""
-        for desk in self.desks:
-            if desk.id == place_id:
-                return desk, None
-            for thread in desk.threads:
-                if thread.id == place_id:
-                    return desk, thread
-        raise PlaceUnknown(place_id, tuple(f"#{name} ({known})" for known, name in self.places()))
+    @property
+    def most_rows(self) -> int:
+        """More rows than a walk can meet."""
+        return len(self.rows) + 1
 
     def open(self, place_id: str | None) -> OpenDesk:
         """Open a desk or thread by its id, or everything (null), for questions. Raises `PlaceUnknown`."""
         if place_id is None:
             return _open(self.desks, self.rows, None)
-        desk, thread = self.place(place_id)
+        desk, thread = held_place(place_id, self.desks)
         if thread is None:
             return _open((desk,), desk.rows, recall.Conversation(desk.id, desk.name))
         inside = recall.Conversation(desk.id, desk.name, thread_root=int(thread.id))
@@ -143,20 +88,13 @@ class Exports:
             if not isinstance(row.author, recall.SystemAuthor)
         }
 
-    def places(self) -> Iterator[tuple[str, str]]:
-        """Yield the id and name of every desk, and of its threads after it."""
-        for desk in self.desks:
-            yield desk.id, desk.name
-            for thread in desk.threads:
-                yield thread.id, thread.name
-
 
 def _desk(desk_id: str, parts: list[Part], rows: tuple[recall.LogMessage, ...], known: set[str]) -> ExportedDesk:
     """Make one desk of the files that belong to it; `known` are the ids of all channels and threads with a file."""
     own = [part for part in parts if part.found.place.thread is None]
     place = (own or parts)[0].found.place
     threads = {
-        found.place.id: ExportedThread(
+        found.place.id: HeldThread(
             found.place.id, found.place.name, root_in=desk_id if found.starts_elsewhere else found.place.id
         )
         for found in (part.found for part in parts)

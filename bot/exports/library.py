@@ -1,7 +1,7 @@
 """Read export files into desks that can be asked questions.
 
     exports = load_exports([Path("exports")], self_ids={"137"})
-    desk = exports.open(exports.find("#general"))      # or exports.open(None): everything
+    desk = exports.open(find_place("#general", exports.desks))      # or exports.open(None): everything
 
 Files of one channel (parts, later exports of the same messages) become one log, and thread files join the log
 of their channel. Of a repeated id the message exported later wins (`exportedAt`, which a version before 2.40.1

@@ -33,7 +33,7 @@ def looks_like_mirror(path: Path) -> bool:
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
-    """Return a connection that changes nothing, with a transaction begun: it sees the file as of the first read.
+    """Return a connection that changes nothing. It keeps nobody from writing: each statement sees the file anew.
 
     Raises `MirrorRefused` for a file of a newer version, `MirrorUnreadable` for one that is no mirror.
     """
@@ -58,7 +58,6 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
     with contextlib.ExitStack() as stack:
         stack.callback(connection.close)
         connection.execute("PRAGMA query_only = ON")
-        connection.execute("BEGIN")
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
         if version > SCHEMA_VERSION:
             raise MirrorRefused(str(path), version)

@@ -40,10 +40,11 @@ async def select_rows(
     """Return the rows that meet a condition, newest first. `condition` is written by us, `values` is data."""
     statement = f"SELECT row FROM rows WHERE {condition} ORDER BY id DESC LIMIT ?"  # noqa: S608 - see above
     found = await connection.execute_fetchall(statement, (*values, limit))
-    return tuple(_decode(blob) for (blob,) in found)
+    return tuple(decode_row(blob) for (blob,) in found)
 
 
-def _decode(blob: bytes) -> recall.LogMessage:
+def decode_row(blob: bytes) -> recall.LogMessage:
+    """Return a stored row; raises `sqlite3.DatabaseError` for a damaged one, as SQLite does for a damaged file."""
     try:
         return _DECODER.decode(blob)
     except msgspec.DecodeError as error:
@@ -66,7 +67,7 @@ async def select_markers(
         SELECT row, epoch FROM rows WHERE marker AND place IN ({marks}) AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?
     """  # noqa: S608 - placeholders only
     found = await connection.execute_fetchall(statement, (*place_ids, low, high, limit))
-    return [StampedRow(_decode(blob), epoch) for blob, epoch in found]
+    return [StampedRow(decode_row(blob), epoch) for blob, epoch in found]
 
 
 async def select_markers_of(
@@ -78,7 +79,7 @@ async def select_markers_of(
         ORDER BY id DESC LIMIT ?
     """
     found = await connection.execute_fetchall(statement, (desk_id, limit))
-    return [(int(place_id), _decode(blob)) for place_id, blob in found]
+    return [(int(place_id), decode_row(blob)) for place_id, blob in found]
 
 
 async def sure_until(connection: aiosqlite.Connection, epochs: Collection[int]) -> int | None:

@@ -24,6 +24,7 @@ _STOPPED = {
     "no_permission": "then I was not allowed to read on",
     "gone": "then the channel was gone",
     "date range": "the files go no further back",
+    "not mirrored": "what is older was not mirrored",
 }
 _STOPPED_UNKNOWN = "then reading ended early"
 

@@ -9,15 +9,17 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from ..errors import Refusal
-from ..exports import Exports, load_exports
+from ..held import Holding
 from ..links import SNOWFLAKE_DIGITS, read_snowflake
 from ..shown import flatten_name
 from ..times import Bound
 from .output import instant, say
-from .progress import reading
 
 Paths: TypeAlias = Annotated[
-    list[Path], typer.Argument(help="Export files (JSON, by DiscordChatExporter), or folders of them.", metavar="PATH")
+    list[Path],
+    typer.Argument(
+        help="Export files (JSON, by DiscordChatExporter), or folders of them; or the bot's mirror.", metavar="PATH"
+    ),
 ]
 In: TypeAlias = Annotated[
     str | None, typer.Option("--in", metavar="PLACE", help="A channel or thread: an ID, link, mention or name.")
@@ -31,19 +33,6 @@ Scan: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object; IDs are strings.")]
 Sort: TypeAlias = Literal["best", "newest"]
 Show: TypeAlias = Literal["board", "history", "export"]
-
-
-class SeveralChannels(Refusal):
-    """Say that files hold several channels where a question is about one."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(names)
-        self.names = names
-
-    @property
-    def sentence(self) -> str:
-        """Which channels there are."""
-        return f"These files hold several channels; say which by --in: {', '.join(self.names)}."
 
 
 class AuthorUnknown(Refusal):
@@ -62,38 +51,7 @@ class AuthorUnknown(Refusal):
         return f"Nobody who wrote in these files is called {self.asked!r}: give the whole name, or an id."
 
 
-def read_files(paths: list[Path], self_ids: list[str] | None) -> Exports:
-    """Read export files, and say of each that could not be read whole how far it was. Raises `ExportError`."""
-    own_ids = frozenset(map(_own_id, self_ids or ()))
-    with reading() as advance:
-        exports = load_exports(paths, self_ids=own_ids, on_progress=advance)
-    for problem in exports.problems:
-        say(problem)
-    return exports
-
-
-def _own_id(text: str) -> str:
-    number = read_snowflake(text.strip().removeprefix("<@").removesuffix(">"))
-    if number is None:
-        raise typer.BadParameter(f"{text!r} is no id of a user.", param_hint="'--self'")
-    return str(number)
-
-
-def every_row(exports: Exports, scan: int | None) -> int:
-    """Return the bound of a walk: the one asked for, else all rows and one, so that it comes to their end."""
-    return scan or len(exports.rows) + 1
-
-
-def one_place(exports: Exports, place: str | None) -> str:
-    """Return the id of the one channel or thread that a question is about. Raises a `Refusal` where it is not one."""
-    if place is not None:
-        return exports.find(place)
-    if len(exports.desks) != 1:
-        raise SeveralChannels(tuple(f"#{desk.name} ({desk.id})" for desk in exports.desks))
-    return exports.desks[0].id
-
-
-def author_of(exports: Exports, text: str) -> str:
+def author_of(files: Holding, text: str) -> str:
     """Return the id of the author that a text means: an id, a mention, or a name that is exactly one author's.
 
     Raises `AuthorUnknown`.
@@ -102,7 +60,7 @@ def author_of(exports: Exports, text: str) -> str:
     number = read_snowflake(text.removeprefix("<@").removeprefix("!").removesuffix(">"))
     if number is not None and (text.startswith("<@") or len(text) >= SNOWFLAKE_DIGITS):
         return str(number)
-    name, known = flatten_name(text.removeprefix("@")), exports.authors()
+    name, known = flatten_name(text.removeprefix("@")), files.authors()
     found = {author_id for author_id, label in known if label == name}
     found = found or {author_id for author_id, label in known if label.lower() == name.lower()}
     if len(found) != 1:

@@ -9,7 +9,8 @@ import typer
 import recall
 
 from .. import queries
-from .options import In, Json, Paths, Scan, SelfIds, every_row, read_files
+from .files import any_place, every_row, read_files
+from .options import In, Json, Paths, Scan, SelfIds
 from .output import Exit, coverage_line, instant, name, print_json, standard_output
 from .progress import ask
 
@@ -26,10 +27,10 @@ def overrun(
     as_json: Json = False,
 ) -> None:
     """List the messages that run over the length budget, newest first, and by how many characters."""
-    exports = read_files(paths, self_ids)
-    desk = exports.open(None if place is None else exports.find(place))
+    files = read_files(paths, self_ids)
+    desk = files.open(any_place(files, place))
     policy = recall.BrevityPolicy(message_chars=message_chars)
-    answer = ask(queries.overruns(desk, policy, scan=every_row(exports, scan)), "measuring")
+    answer = ask(queries.overruns(desk, policy, scan=every_row(files, scan)), "measuring")
     if as_json:
         found = [recall.to_wire(each, string_ids=True) for each in answer.overruns]
         print_json({"overruns": found, "coverage": recall.to_wire(answer.coverage, string_ids=True)})

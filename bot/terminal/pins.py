@@ -9,10 +9,12 @@ import typer
 import recall
 
 from .. import queries
+from ..held import held_place
 from ..rendering.board_files import board_markdown
 from ..rendering.cards import Links
 from ..rendering.pins import PinsView, event_words
-from .options import In, Json, Paths, Scan, SelfIds, Show, every_row, one_place, read_files
+from .files import every_row, one_place, read_files
+from .options import In, Json, Paths, Scan, SelfIds, Show
 from .output import Exit, coverage_line, instant, name, print_json, print_text, safe, standard_output
 from .progress import ask
 
@@ -27,12 +29,12 @@ def pins(
     self_ids: SelfIds = None,
     as_json: Json = False,
 ) -> None:
-    """Show the board of a channel in exports, newest pin first."""
-    exports = read_files(paths, self_ids)
-    place_id = one_place(exports, place)
-    desk = exports.open(place_id)
+    """Show the board of a channel in exports or in a mirror, newest pin first."""
+    files = read_files(paths, self_ids)
+    place_id = one_place(files, place)
+    desk = files.open(place_id)
     wanted = None if label is None else recall.text.collapse(label).removeprefix("#") or None
-    request = queries.PinsRequest(label=wanted, scan=every_row(exports, scan))
+    request = queries.PinsRequest(label=wanted, scan=every_row(files, scan))
     answer = ask(queries.pins(desk, request), "reading pins")
     events = [event for event in answer.events if wanted in {None, event.directive.label}]
     if as_json and show == "history":
@@ -42,7 +44,7 @@ def pins(
         shown = [recall.to_wire(pin, string_ids=True) for pin in answer.pins]
         print_json({"pins": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif show == "export":
-        desk_of, thread = exports.place(place_id)
+        desk_of, thread = held_place(place_id, files.desks)
         links = Links(
             int(desk_of.guild_id),
             int(place_id),

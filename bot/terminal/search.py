@@ -11,7 +11,8 @@ import recall
 from .. import queries
 from ..matcher import Matcher
 from ..times import parse_after, parse_before
-from .options import In, Json, Paths, Scan, SelfIds, Sort, author_of, every_row, now, read_files, say_assumed
+from .files import any_place, every_row, names_of, read_files
+from .options import In, Json, Paths, Scan, SelfIds, Sort, author_of, now, say_assumed
 from .output import Exit, coverage_line, instant, name, print_json, safe, say, standard_output
 from .progress import ask
 
@@ -33,21 +34,21 @@ def search(
     self_ids: SelfIds = None,
     as_json: Json = False,
 ) -> None:
-    """Search the messages of exports: every channel in them, or the one that --in names."""
+    """Search the messages of exports or of a mirror: every channel in them, or the one that --in names."""
     instant_now = now()
     upper = None if before is None else parse_before(before, instant_now)
     lower = None if after is None else parse_after(after, instant_now)
-    exports = read_files(paths, self_ids)
-    desk = exports.open(None if place is None else exports.find(place))
+    files = read_files(paths, self_ids)
+    desk = files.open(any_place(files, place))
     request = queries.SearchRequest(
         text=query,
-        author_id=None if author is None else author_of(exports, author),
+        author_id=None if author is None else author_of(files, author),
         before=None if upper is None else upper.sequence,
         after=None if lower is None else lower.sequence,
         order=sort,
         loose=loose,
         limit=limit,
-        scan=every_row(exports, scan),
+        scan=every_row(files, scan),
     )
     answer = ask(_ask(desk, request), "searching")
     if as_json:
@@ -55,8 +56,7 @@ def search(
         print_json({"hits": hits, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     else:
         say_assumed(upper, lower)
-        names = dict(exports.places())
-        _print(answer, request, names)
+        _print(answer, request, names_of(files))
     if answer.more:
         say(f"there are more hits than {limit}: --limit shows them")
     raise typer.Exit(Exit.FOUND if answer.hits else Exit.NOTHING)

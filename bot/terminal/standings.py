@@ -11,7 +11,8 @@ import recall
 
 from .. import queries
 from ..times import parse_before
-from .options import In, Json, Paths, Scan, SelfIds, every_row, now, one_place, read_files, say_assumed
+from .files import every_row, one_place, read_files
+from .options import In, Json, Paths, Scan, SelfIds, now, say_assumed
 from .output import Exit, coverage_line, print_json, safe, standard_output
 from .progress import ask
 
@@ -52,13 +53,13 @@ def standings(
         refutation_cap=refutation_cap,
         require_evidential=require_evidential,
     )
-    exports = read_files(paths, self_ids)
-    desk = exports.open(one_place(exports, place))
+    files = read_files(paths, self_ids)
+    desk = files.open(one_place(files, place))
     request = queries.StandingsRequest(
         policy=policy,
         voters=voters,
         at=None if until is None else until.sequence,
-        scan=every_row(exports, scan),
+        scan=every_row(files, scan),
     )
     answer = ask(queries.room_standings(desk, request), "counting")
     if as_json:

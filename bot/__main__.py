@@ -19,6 +19,11 @@ import typer
 import recall
 
 from .errors import Refusal, sentence_of
+from .terminal.backfill import backfill
+from .terminal.configured import configuration
+from .terminal.doctor import doctor
+from .terminal.erase import erase
+from .terminal.options import ConfigFile
 from .terminal.output import Exit, fail, fail_at, finish_output, open_streams
 from .terminal.overrun import overrun
 from .terminal.pins import pins
@@ -33,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (search, pins, standings, overrun):
+for command in (search, pins, standings, overrun, backfill, erase, doctor):
     app.command()(command)
 
 
@@ -55,21 +60,11 @@ def options(
 
 
 @app.command()
-def run(
-    *,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The configuration; else RECALL_CONFIG, else ./config.toml.")
-    ] = None,
-) -> None:
+def run(*, config: ConfigFile = None) -> None:
     """Run the bot, with the token from DISCORD_TOKEN or the configured file, until it is told to stop."""
-    from .config import ConfigError, load_config  # noqa: PLC0415 - the reading commands start without them
-    from .host import run as run_host  # noqa: PLC0415
+    from .host import run as run_host  # noqa: PLC0415 - the reading commands start without it
 
-    try:
-        loaded = load_config(config, os.environ)
-    except ConfigError as error:
-        fail(str(error))
-    raise typer.Exit(run_host(loaded, os.environ))
+    raise typer.Exit(run_host(configuration(config), os.environ))
 
 
 @app.command()

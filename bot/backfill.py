@@ -105,6 +105,7 @@ async def targets_of(place: Place) -> list[Target]:
 class Backfill:
     """Read places into a mirror. `floor`: nothing is read for older messages; `again`: also what is whole already.
 
+    `withholds` says of an author whether their messages are not to be stored.
     `sleep` and `clock` count seconds, `now` gives seconds since 1970. `on_progress` is called after each page.
     """
 
@@ -113,7 +114,7 @@ class Backfill:
         filling: Filling,
         *,
         identity: Identity,
-        never_store: frozenset[str] = frozenset(),
+        withholds: Callable[[str], bool] = lambda _author_id: False,
         floor: int = 0,
         again: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -123,7 +124,7 @@ class Backfill:
     ) -> None:
         self._filling = filling
         self._identity = identity
-        self._never_store = never_store
+        self._withholds = withholds
         self._floor = floor
         self._again = again
         self._sleep = sleep
@@ -188,7 +189,7 @@ class Backfill:
     async def _write(self, place: MirrorPlace, page: Page, span: Span, asked_at: float) -> float:
         """Store a page; returns the seconds that took."""
         begun = self._clock()
-        withheld = [row.sequence for row in page.rows if recall.author_id(row.author) in self._never_store]
+        withheld = [row.sequence for row in page.rows if self._withholds(recall.author_id(row.author))]
         rows = [row for row in page.rows if row.sequence not in withheld]
         await self._patiently(partial(self._filling.write, place, rows, span, asked_at=asked_at, withheld=withheld))
         self.report.requests += 1

@@ -48,17 +48,18 @@ class State:
         self._switches: dict[int, tuple[int, bool]] = {}  # place: guild, on
         self._forgotten: set[str] = set()
 
-    async def load(self) -> None:
-        """Read the file; where that fails, nothing is switched and one log line says so."""
+    async def load(self) -> bool:
+        """Read the file; where that fails, nothing is switched and one log line says so. Says whether it was read."""
         try:
             async with self._file() as connection:
                 switches = await connection.execute_fetchall("SELECT place, guild, is_on FROM switches")
                 forgotten = await connection.execute_fetchall("SELECT author FROM forgotten")
         except (sqlite3.Error, OSError) as error:
             _log.warning("the state file cannot be read (%s); channels are on as the configuration says", error)
-            return
+            return False
         self._switches = {place: (guild, bool(is_on)) for place, guild, is_on in switches}
         self._forgotten = {author for (author,) in forgotten}
+        return True
 
     def switched(self, place_ids: Iterable[int]) -> bool | None:
         """Say whether a place was switched on or off, given nearest first; None where it never was."""

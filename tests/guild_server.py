@@ -31,6 +31,8 @@ class GuildServer(DiscordServer):
     threads: list[dict[str, Any]] = field(default_factory=list)
     archived: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     messages: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    joined: bool = True
+    starts_left: int = 1000
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     meanwhile: Callable[[str], Awaitable[object]] | None = None  # done while a page of messages is on its way
 
@@ -64,7 +66,7 @@ class GuildServer(DiscordServer):
         member = {"user": BOT, "roles": [], "joined_at": "2020-01-01T00:00:00+00:00", "deaf": False, "mute": False}
         match path.strip("/").split("/"):
             case ["users", "@me", "guilds"]:
-                return [guild]
+                return [guild] if self.joined else []
             case ["guilds", _]:
                 return {**guild, "emojis": [], "features": []}
             case ["guilds", _, "channels"]:
@@ -73,6 +75,9 @@ class GuildServer(DiscordServer):
                 return {"threads": self.threads, "members": []}
             case ["guilds", _, "members", _]:
                 return {**member, "flags": 0}
+            case ["gateway", "bot"]:
+                limits = {"total": 1000, "remaining": self.starts_left, "reset_after": 0, "max_concurrency": 1}
+                return {"url": "ws://127.0.0.1:1", "shards": 1, "session_start_limit": limits}
             case ["gateway"]:
                 return {"url": "ws://127.0.0.1:1"}
             case ["channels", number]:

@@ -71,7 +71,7 @@ NOT_EXPORTED = {"text"}
 
 # Each package of others has its rooms; a file that wants in must be added here on purpose.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "aiohttp": ("bot/answering.py", "bot/failures.py", "bot/host.py"),
+    "aiohttp": ("bot/answering.py", "bot/doctor/remote.py", "bot/failures.py", "bot/host.py"),
     "aiosqlite": ("bot/mirror/*.py", "bot/state.py"),
     "discord": (
         "bot/__init__.py",
@@ -79,6 +79,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/acknowledge.py",
         "bot/answering.py",
         "bot/backfill.py",
+        "bot/backfill_session.py",
         "bot/boards.py",
         "bot/bounds.py",
         "bot/cog.py",
@@ -86,6 +87,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/completing.py",
         "bot/demo/*.py",
         "bot/desks.py",
+        "bot/doctor/remote.py",
         "bot/failures.py",
         "bot/finding.py",
         "bot/gateway.py",

@@ -21,7 +21,7 @@ from .readonly import open_read_only
 from .store import Mirror
 from .upkeep import Erased
 
-CLEAN_TRIES: Final = 5  # each waits `BUSY_SECONDS` for whoever reads what is older
+CLEAN_TRIES: Final = 2  # each waits `BUSY_SECONDS` for whoever reads what is older
 
 
 class EraseFailed(Refusal):

@@ -31,6 +31,10 @@ Scan: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Look at the newest N messages only.", show_default="all of them")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object; IDs are strings.")]
+ConfigFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="The configuration; else RECALL_CONFIG, else ./config.toml."),
+]
 Sort: TypeAlias = Literal["best", "newest"]
 Show: TypeAlias = Literal["board", "history", "export"]
 

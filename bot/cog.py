@@ -74,6 +74,7 @@ class RecallCog(commands.Cog, name="Recall"):
             lists,
             identity=reads.identity,
             find_guild=bot.get_guild,
+            forgive=reads.bounds.forgive,
             never_store=reads.never_store,
             sleep=sleep,
         )

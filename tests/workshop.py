@@ -110,10 +110,12 @@ class Workshop:
         return [line for line in made if part in line]
 
 
-def desks_of(env: simcord.Env, recent: Recent, config: Config | None = None, **options: Any) -> Desks:
-    """Return desks that read from Discord alone."""
+def desks_of(
+    env: simcord.Env, recent: Recent, config: Config | None = None, *, heard: bool = True, **options: Any
+) -> Desks:
+    """Return desks that read from Discord alone; unless `heard`, they are told nothing of what changes."""
     reads = make_reads(env.bot, config or Config(), None, clock=time.monotonic)
-    return Desks(reads, ThreadLists(reads.bounds), recent, **options)
+    return Desks(reads, ThreadLists(reads.bounds, hears=lambda _: heard), recent, **options)
 
 
 async def open_workshop(env: simcord.Env) -> Workshop:

@@ -84,18 +84,6 @@ def is_broken(error: Exception) -> bool:
     return type(error) is sqlite3.DatabaseError  # its subclasses have causes that pass, or are mistakes of ours
 
 
-async def connect_read_only(path: Path) -> aiosqlite.Connection:
-    """Open a mirror that another process may be writing; raises as `connect`, and changes nothing."""
-    connection = await aiosqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-    try:
-        await connection.execute_fetchall("PRAGMA query_only = ON")
-        _check_version(str(path), await _version(connection))
-    except BaseException:
-        await connection.close()
-        raise
-    return connection
-
-
 async def _open(path: str) -> aiosqlite.Connection:
     if path != MEMORY:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,10 @@ async def drop_guild(mirror: Mirror, guild_id: int) -> Erased:
 
 async def drop_all(mirror: Mirror) -> Erased:
     """Drop everything."""
-    return await _drop(mirror, "TRUE", ())
+    erased = await _drop(mirror, "TRUE", ())
+    async with mirror.use() as connection:
+        await connection.execute("DELETE FROM touched")
+    return erased
 
 
 async def trim(

@@ -19,6 +19,7 @@ import typer
 import recall
 
 from .errors import Refusal, sentence_of
+from .terminal.erase import erase
 from .terminal.output import Exit, fail, fail_at, finish_output, open_streams
 from .terminal.overrun import overrun
 from .terminal.pins import pins
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (search, pins, standings, overrun):
+for command in (search, pins, standings, overrun, erase):
     app.command()(command)
 
 

@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import discord
 
@@ -21,13 +21,18 @@ HISTORY_CONCURRENT_READS: Final = 4  # requests under way at once, for each guil
 REFUSED_SECONDS: Final = 60.0
 
 
+class _Refused(NamedTuple):
+    guild_id: int
+    until: float
+
+
 class Bounds:
     """Admit requests for messages and for lists of threads. `clock` counts seconds (`time.monotonic`)."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._guilds: weakref.WeakValueDictionary[int, asyncio.Semaphore] = weakref.WeakValueDictionary()
-        self._refused: dict[tuple[str, int], float] = {}
+        self._refused: dict[tuple[str, int], _Refused] = {}
 
     @asynccontextmanager
     async def request(self, what: Literal["messages", "threads"], place_id: int, guild_id: int) -> AsyncIterator[None]:
@@ -45,14 +50,19 @@ class Bounds:
                 yield
             except Unavailable as failure:
                 if isinstance(failure.__cause__, discord.Forbidden):
-                    self._remember(what, place_id)
+                    self._remember(what, place_id, guild_id)
                 raise
 
+    def forgive(self, guild_id: int) -> None:
+        """Ask again for what a guild has refused: our rights in it have changed."""
+        self._refused = {key: refused for key, refused in self._refused.items() if refused.guild_id != guild_id}
+
     def _check(self, what: str, place_id: int) -> None:
-        if self._refused.get((what, place_id), float("-inf")) > self._clock():
+        refused = self._refused.get((what, place_id))
+        if refused is not None and refused.until > self._clock():
             raise Unavailable("no_permission")
 
-    def _remember(self, what: str, place_id: int) -> None:
+    def _remember(self, what: str, place_id: int, guild_id: int) -> None:
         now = self._clock()
-        self._refused = {refused: until for refused, until in self._refused.items() if until > now}
-        self._refused[what, place_id] = now + REFUSED_SECONDS
+        self._refused = {key: refused for key, refused in self._refused.items() if refused.until > now}
+        self._refused[what, place_id] = _Refused(guild_id, now + REFUSED_SECONDS)

@@ -11,7 +11,6 @@ at its first connect, and the cog unloads itself if it fails.
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -24,11 +23,10 @@ from discord.ext import commands
 import recall
 
 from . import paging
-from .access import is_place
 from .acknowledge import Acknowledgements
 from .commands import COMMANDS, AppCommand
 from .config import Config
-from .desks import message_address
+from .desks import address_reader
 from .gateway import Gateway
 from .notices import Notices
 from .places import place_ids
@@ -37,7 +35,7 @@ from .rows import Identity, row_of
 from .state import NotSaved, State
 from .texts import Texts
 from .threads import ThreadLists
-from .wiring import connected_shards, make_matcher, make_mirror, make_reads, make_services
+from .wiring import connected_shards, make_housekeeping, make_matcher, make_mirror, make_reads, make_services
 
 CLOSE_SECONDS = 2.0  # what notices under way may take to end
 
@@ -70,13 +68,15 @@ class RecallCog(commands.Cog, name="Recall"):
         mirror = make_mirror(bot, config, clock=clock, now=now)
         self._state = State(config.state.path, now=lambda: now().timestamp())
         reads = make_reads(bot, config, mirror, self._state, clock=clock)
-        lists = ThreadLists(reads.bounds)
+        lists = ThreadLists(reads.bounds, hears=lambda shard: shard in connected_shards(bot))
         self.services = make_services(config, self._matcher, reads, lists, self._state, clock=clock, now=now)
+        self._housekeeping = make_housekeeping(bot, config, mirror, self.services, clock=clock)
         self._gateway = Gateway(
             mirror,
             lists,
             identity=reads.identity,
             find_guild=bot.get_guild,
+            forgive=reads.bounds.forgive,
             withholds=reads.withholds,
             sleep=sleep,
         )
@@ -111,6 +111,8 @@ class RecallCog(commands.Cog, name="Recall"):
             raise
         for shard in connected_shards(self.bot):  # whoever loads us late has had the word that a session began
             self._gateway.connected(shard)
+        if self.bot.is_ready() and self._housekeeping is not None:
+            self._housekeeping.begin()
 
     async def cog_unload(self) -> None:
         """Take everything back: commands and buttons first, then the waits, then the worker."""
@@ -122,6 +124,8 @@ class RecallCog(commands.Cog, name="Recall"):
         self.bot.remove_dynamic_items(self._buttons)
         await self._notices.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
+        if self._housekeeping is not None:
+            await self._housekeeping.close()
         await self._gateway.close()
 
     def identity(self) -> Identity:
@@ -140,7 +144,7 @@ class RecallCog(commands.Cog, name="Recall"):
         if not self._is_ours(message):
             replayed = message.guild.shard_id in self._away
             self._notices.created(message, row, replayed=replayed)
-        await self._acknowledgements.look(message, row, address=_address(message.channel))
+        await self._acknowledgements.look(message, row, address=address_reader(message.channel))
 
     @commands.Cog.listener()
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
@@ -154,7 +158,7 @@ class RecallCog(commands.Cog, name="Recall"):
             return
         if not self._is_ours(message):
             self._notices.edited(message, row)
-        await self._acknowledgements.look(message, row, address=_address(message.channel))
+        await self._acknowledgements.look(message, row, address=address_reader(message.channel))
 
     @commands.Cog.listener()
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
@@ -243,6 +247,8 @@ class RecallCog(commands.Cog, name="Recall"):
         """Keep nothing of what went away before this session."""
         if (shard := self._shard(shard_id)) is not None:
             self._gateway.settled(shard)
+        if shard_id is None and self._housekeeping is not None:
+            self._housekeeping.begin()
 
     @commands.Cog.listener("on_disconnect")
     @commands.Cog.listener("on_shard_disconnect")
@@ -288,8 +294,3 @@ class RecallCog(commands.Cog, name="Recall"):
             await self.bot.unload_extension(package)
         else:
             await self.bot.remove_cog(self.qualified_name)
-
-
-def _address(channel: object) -> recall.AddressReader | None:
-    """Return what reads message links in markers of a channel, as its board does."""
-    return functools.partial(message_address, channel) if is_place(channel) else None

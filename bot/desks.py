@@ -85,8 +85,10 @@ class Desks:
             raise Unavailable("no_permission") if right or place.id == asker.here.id else PlaceNotFound
         if not await asker.may_read(place):
             raise PlaceNotFound
-        history = self._history_of(place, after, self._clock() + seconds, on_progress)
-        single = SingleRows(self._reads, place, self._threads_of(place), desk_id=_desk_id(place))
+        threads = self._threads_of(place)
+        deadline = self._clock() + seconds
+        history = self.history(place, threads, after=after, deadline=deadline, on_progress=on_progress)
+        single = SingleRows(self._reads, place, threads, desk_id=_desk_id(place))
         log: recall.SessionLog = history
         if channel_of_root(place) is not None:
             log = ThreadLog(history, place.id, functools.partial(single.read, place.id))
@@ -97,7 +99,7 @@ class Desks:
             may_show=_Showing(place, asker, self._clock).may_show,
             read_row=single.read,
             read_again=single.read_again,
-            markers=self._markers_of(place),
+            markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
         )
 
@@ -121,21 +123,33 @@ class Desks:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
 
-    def _markers_of(self, place: Place) -> Callable[[int, int], Awaitable[MarkerRows]] | None:
+    def _markers_of(
+        self, place: Place, threads: ThreadList | None
+    ) -> Callable[[int, int], Awaitable[MarkerRows]] | None:
         if self._reads.mirror is None:
             return None
-        return DeskMarkers(self._reads.mirror, place, self._threads_of(place), desk_id=_desk_id(place)).below
+        return DeskMarkers(self._reads.mirror, place, threads, desk_id=_desk_id(place)).below
 
     def _threads_of(self, place: Place) -> ThreadList | None:
         return self._lists.of(place) if isinstance(place, discord.TextChannel | discord.ForumChannel) else None
 
-    def _history_of(
-        self, place: Place, after: int | None, deadline: float, on_progress: Callable[[Progress], None] | None
+    def history(
+        self,
+        place: Place,
+        threads: ThreadList | None = None,
+        *,
+        after: int | None = None,
+        deadline: float | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> HistoryLog:
+        """Return the history of a place for whoever need not be asked what they may read; see `HistoryLog`.
+
+        `threads`: its list of threads, None for the one that is known.
+        """
         desk_id = _desk_id(place)
         return HistoryLog(
             None if isinstance(place, discord.ForumChannel) else self._reads.pages(place, desk_id=desk_id),
-            threads=self._threads_of(place),
+            threads=threads or self._threads_of(place),
             open_thread=functools.partial(self._reads.pages, desk_id=desk_id),
             after=after,
             deadline=deadline,
@@ -193,6 +207,11 @@ def _conversation(place: Place) -> recall.Conversation:
         name = place.parent.name if place.parent is not None else place.name
         return recall.Conversation(str(place.parent_id), name, place.id)
     return recall.Conversation(str(place.id), place.name)
+
+
+def address_reader(channel: object) -> recall.AddressReader | None:
+    """Return what reads message links in markers of a channel, as its board does; None where no board can be."""
+    return functools.partial(message_address, channel) if is_place(channel) else None
 
 
 def message_address(place: Place, text: str) -> int | None:

@@ -37,8 +37,9 @@ DESKS_ASKED_AFTER: Final = 20  # requests at the start of a session, for each gu
 class Gateway:
     """Note what is told.
 
-    `find_guild`: of those that the client knows. `withholds`: whether an author's messages are dropped here.
-    `mirror`: None for none. `sleep` waits until a mirror that failed is tried again.
+    `find_guild`: of those that the client knows. `forgive`: asks again for what a guild has refused. `withholds`:
+    whether an author's messages are dropped here. `mirror`: None for none. `sleep` waits until a mirror that failed
+    is tried again.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Gateway:
         *,
         identity: Callable[[], Identity],
         find_guild: Callable[[int], discord.Guild | None],
+        forgive: Callable[[int], None] = lambda _: None,
         withholds: Callable[[str], bool] = lambda _author_id: False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -55,6 +57,7 @@ class Gateway:
         self._lists = lists
         self._identity = identity
         self._find_guild = find_guild
+        self._forgive = forgive
         self._withholds = withholds
         self._sleep = sleep
         self._present: set[int] = set()  # guilds that a session has told of, by its present one
@@ -118,15 +121,14 @@ class Gateway:
 
     def rights_changed(self, guild: discord.Guild) -> None:
         """Note that our own rights may have changed: what we may not read, we are not told of."""
+        self._forgive(guild.id)
         for channel in guild.channels:
-            if is_place(channel) and not _is_told(channel, guild.me):
+            if not _is_told(guild, channel.id):
                 self._lists.void(channel.id)
-        desks = {desk_id: guild.get_channel_or_thread(desk_id) for desk_id in self._desks_of(guild.id)}
-        unknown = {desk_id for desk_id, desk in desks.items() if desk is None}  # or archived, and private threads
-        self._mistrust(lambda place: place.desk_id in unknown)
-        for desk_id, desk in desks.items():
-            if desk is not None and not _is_told(desk, guild.me):
-                self.place_gone(desk_id)
+        self._mistrust(lambda place: place.guild_id == guild.id and not _is_told(guild, place.desk_id))
+        for desk_id in self._desks_of(guild.id):
+            if guild.get_channel_or_thread(desk_id) is not None and not _is_told(guild, desk_id):
+                self.place_gone(desk_id)  # one that is not known here may be an archived private thread
 
     def guild_out(self, guild: discord.Guild) -> None:
         """Note that an outage at Discord has begun: of this guild nothing is told. It is no removal."""
@@ -251,9 +253,10 @@ class Gateway:
         await self._sleep(MIRROR_RETRY_SECONDS)
 
 
-def _is_told(desk: discord.abc.GuildChannel | discord.Thread, me: discord.Member) -> bool:
-    """Say whether what happens in a channel or thread is told to us, as far as we may read it."""
+def _is_told(guild: discord.Guild, desk_id: int) -> bool:
+    """Say whether what happens in a channel or thread is told to us, and we may read it; an unknown one is not."""
+    desk = guild.get_channel_or_thread(desk_id)
     if not is_place(desk):
         return False
-    right = known_right(desk, me)
+    right = known_right(desk, guild.me)
     return isinstance(desk, discord.Thread) and desk.me is not None if right is None else right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -34,6 +35,12 @@ class Walks:
         self._walking: set[tuple[int, int]] = set()
         self._guilds: dict[int, int] = {}
         self._last: dict[tuple[int, int], float] = {}
+        self._nobody = asyncio.Event()
+        self._nobody.set()
+
+    async def quiet(self) -> None:
+        """Wait until nobody walks."""
+        await self._nobody.wait()
 
     @asynccontextmanager
     async def admit(self, guild_id: int, member_id: int, *, cooldown_seconds: float = 0) -> AsyncIterator[None]:
@@ -47,11 +54,14 @@ class Walks:
         if self._guilds.get(guild_id, 0) >= self._guild_walks:
             raise GuildBusy
         self._walking.add(asker)
+        self._nobody.clear()
         self._guilds[guild_id] = self._guilds.get(guild_id, 0) + 1
         try:
             yield
         finally:
             self._walking.discard(asker)
+            if not self._walking:
+                self._nobody.set()
             self._guilds[guild_id] -= 1
             if not self._guilds[guild_id]:
                 del self._guilds[guild_id]

@@ -12,6 +12,7 @@ edge. So the next page is asked for from a millisecond above, and threads are to
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
@@ -46,7 +47,7 @@ class ThreadList:
     """
 
     def __init__(self, parent: Parent, bounds: Bounds) -> None:
-        self._parent = parent
+        self.parent = parent
         self._bounds = bounds
         self._lock = asyncio.Lock()
         self._archived: dict[int, discord.Thread] = {}
@@ -58,11 +59,11 @@ class ThreadList:
     @property
     def shard(self) -> int:
         """The shard that tells of the desk."""
-        return self._parent.guild.shard_id
+        return self.parent.guild.shard_id
 
     def reaches(self) -> list[ThreadReach]:
         """Return the threads known now, each with how far up its messages can reach."""
-        known = {**self._archived, **{thread.id: thread for thread in self._parent.threads}}
+        known = {**self._archived, **{thread.id: thread for thread in self.parent.threads}}
         return [
             ThreadReach(thread, SNOWFLAKE_BOUND if self.stale and not thread.archived else _bound(thread))
             for thread in known.values()
@@ -87,8 +88,8 @@ class ThreadList:
                 await self._list_page()
 
     async def _list_page(self) -> None:
-        listed = self._parent.archived_threads(limit=LISTING_PAGE_SIZE, before=self._before)
-        async with self._bounds.request("threads", self._parent.id, self._parent.guild.id):
+        listed = self.parent.archived_threads(limit=LISTING_PAGE_SIZE, before=self._before)
+        async with self._bounds.request("threads", self.parent.id, self.parent.guild.id):
             with wrapped_answers():
                 page = [thread async for thread in listed]
         self._archived.update((thread.id, thread) for thread in page)
@@ -118,20 +119,30 @@ def _bound(thread: discord.Thread) -> int:
 
 
 class ThreadLists:
-    """Hold the thread lists of all desks that somebody asked about; `bounds` are those of all questions."""
+    """Hold the thread lists of all desks that somebody asked about; `bounds` are those of all questions.
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
+    `hears` says whether a shard is connected as far as its socket knows.
+    """
+
+    def __init__(self, bounds: Bounds | None = None, *, hears: Callable[[int], bool] = lambda _: True) -> None:
         self._bounds = bounds or Bounds()
+        self._hears = hears
         self._lists: dict[int, ThreadList] = {}  # the one asked about last comes last
         self._silent: set[int] = set()
 
     def of(self, parent: Parent) -> ThreadList:
-        """Return the list of a desk."""
-        known = self._lists.pop(parent.id, None) or ThreadList(parent, self._bounds)
+        """Return the list of a desk; one that is read anew, and not kept, while nothing is told of its threads."""
+        shard = parent.guild.shard_id
+        if shard in self._silent or not self._hears(shard):
+            unheard = ThreadList(parent, self._bounds)
+            unheard.stale = True
+            return unheard
+        known = self._lists.pop(parent.id, None)
+        if known is None or known.parent is not parent:  # a client that connects anew makes channels anew
+            known = ThreadList(parent, self._bounds)
         self._lists[parent.id] = known
         if len(self._lists) > LISTS_KEPT:
             del self._lists[next(iter(self._lists))]
-        known.stale = parent.guild.shard_id in self._silent
         return known
 
     def silent(self, shard: int) -> None:

@@ -10,11 +10,14 @@ import discord
 import recall
 
 from .config import Config
-from .desks import Desks
+from .desks import Desks, address_reader
+from .housekeeping import Housekeeping
 from .matcher import Matcher
 from .mirror import Mirror
 from .pages import Reads
+from .prewarm import Prewarm
 from .recent import Recent
+from .retention import Retention
 from .rows import Identity
 from .services import Services, Walks
 from .state import State
@@ -80,6 +83,21 @@ def make_reads(
         return author_id in configured or state.is_forgotten(author_id)
 
     return Reads(identity=identity, mirror=mirror, withholds=withholds, clock=clock)
+
+
+def make_housekeeping(
+    client: discord.Client, config: Config, mirror: Mirror | None, services: Services, *, clock: Callable[[], float]
+) -> Housekeeping | None:
+    """Return the background work on the mirror; None where there is no mirror."""
+    if mirror is None:
+        return None
+
+    def address_of(desk_id: int) -> recall.AddressReader | None:
+        return address_reader(client.get_channel(desk_id))
+
+    retention = Retention(mirror, config, now=lambda: services.now().timestamp(), address_of=address_of)
+    prewarm = Prewarm(client, config, services.desks, services.walks)
+    return Housekeeping(mirror, retention, prewarm, quiet=services.walks.quiet, clock=clock)
 
 
 def make_services(

@@ -20,6 +20,12 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("recall")
+    group.addoption("--histories", type=int, default=300, help="generated histories that are played (300)")
+    group.addoption("--minutes", type=float, default=0, help="go on with generated histories for so long (0)")
+
+
 @pytest.fixture(autouse=True)
 def an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work where nothing lies: the default configuration writes its files into the working folder."""

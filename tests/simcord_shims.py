@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import simcord
-from simcord.backend import errors
+from simcord.backend import errors, serializers
 from simcord.backend.access import channel_accessible
 from simcord.backend.models import Channel, Message
 from simcord.enums import ChannelType
@@ -61,6 +61,56 @@ def fix_history_after() -> Undo:
         return get_history
 
     return _replace("GET", HISTORY, make)
+
+
+def fix_archived_listing() -> Undo:
+    """List archived threads as Discord does: the last archived first, `limit` of them, archived before `before`."""
+
+    def make(_orig: Handler) -> Handler:
+        def listing(ctx: Any) -> Any:
+            b, parent = ctx.backend, ctx.require_channel_permissions(ctx.int_arg("channel_id"), "read_message_history")
+            before = dt.datetime.fromisoformat(ctx.params["before"]) if ctx.params.get("before") else None
+            known = [(_archived_at(thread), thread) for thread in b.archived_threads(parent.id, private=False)]
+            older = [pair for pair in known if before is None or pair[0] < before]
+            older.sort(key=lambda pair: (pair[0], pair[1].id), reverse=True)
+            limit = int(ctx.params.get("limit", 50))
+            page = [thread for _, thread in older[:limit]]
+            return serializers.thread_list_payload(b, page, has_more=len(older) > limit)
+
+        return listing
+
+    return _replace("GET", ["channels", "{channel_id}", "threads", "archived", "public"], make)
+
+
+def _archived_at(thread: Channel) -> dt.datetime:
+    assert thread.thread_metadata is not None
+    return dt.datetime.fromisoformat(thread.thread_metadata.archive_timestamp)
+
+
+def fix_guild_threads() -> Undo:
+    """Let a guild be told of with those of its active threads that the bot may view."""
+    module: Any = serializers
+    orig = module.guild_create_payload
+
+    def payload(b: Any, guild: Any) -> Any:
+        told = []
+        for thread_id in guild.thread_ids:
+            thread = b.channels[thread_id]
+            if not thread.thread_metadata.archived and channel_accessible(b, thread_id, b.bot_user.id):
+                told.append(thread_payload(b, thread))
+        return {**orig(b, guild), "threads": told}
+
+    def thread_payload(b: Any, thread: Any) -> Any:
+        joined = b.bot_user.id in thread.thread_members
+        member = {"member": serializers.thread_member_payload(thread, b.bot_user.id)} if joined else {}
+        return {**serializers.thread_payload(b, thread), **member}
+
+    module.guild_create_payload = payload
+
+    def undo() -> None:
+        module.guild_create_payload = orig
+
+    return undo
 
 
 def fix_app_flags(flags: int = 1 << 19) -> Undo:
@@ -139,7 +189,8 @@ def user_thread(
 
 def archive(env: simcord.Env, thread_id: int, archived: bool = True, locked: bool | None = None) -> None:
     """Archive a thread, or take it out of the archive."""
-    meta = {"archived": archived} | ({} if locked is None else {"locked": locked})
+    meta: dict[str, Any] = {"archived": archived, "archive_timestamp": env.backend.now_iso()}
+    meta |= {} if locked is None else {"locked": locked}
     env.backend.edit_channel(thread_id, {}, thread_metadata=meta)
 
 

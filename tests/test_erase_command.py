@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from recall_bot.errors import Refusal
 from recall_bot.mirror import LIVE, Mirror, Place
+from recall_bot.terminal.erase import EraseWhat, NoMirror
 from typer.testing import Result
 
 import recall
@@ -118,11 +119,25 @@ def test_somebody_who_reads_keeps_it_from_being_overwritten_and_the_status_says_
     assert texts(tmp_path) == set()
 
 
-def test_where_nothing_is_on_disk_nothing_is_stored(tmp_path: Path) -> None:
-    assert told(erase("--all")) == (1, "Nothing of that is stored.\n", "")
+def test_without_a_file_there_is_nothing_to_erase_from(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.sqlite", ":memory:"):
+        ended = erase("--all", "--mirror", path)
+        assert isinstance(ended.exception, NoMirror)
+        assert ended.exception.sentence == f"There is no mirror file at {path}; nothing is stored there."
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "config.toml").write_text("[mirror]\npath = ':memory:'")
-    assert erase("--guild", 9).exit_code == 1
+
+
+def test_the_mirror_that_is_named_comes_before_the_one_that_is_configured(bot: Bot, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text('[mirror]\npath = "elsewhere.sqlite"')
+    assert isinstance(erase("--all", "--config", "other.toml").exception, NoMirror)
+    assert erase("--guild", 8, "--config", "other.toml", "--mirror", "mirror.sqlite").exit_code == 0
+    assert texts(tmp_path) == {100, 101}
+
+
+def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").write_text("nonsense = 1")
+    ended = erase("--all", "--config", "broken.toml")
+    assert (ended.exit_code, ended.stderr.count("\n")) == (2, 1)
 
 
 def test_a_mirror_that_is_switched_off_is_erased_from_all_the_same(bot: Bot, tmp_path: Path) -> None:
@@ -130,19 +145,16 @@ def test_a_mirror_that_is_switched_off_is_erased_from_all_the_same(bot: Bot, tmp
     assert erase("--all").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ([], "exactly one of"),
-        (["--all", "--guild", "9"], "exactly one of"),
-        (["--user", "ada"], "'ada' is no id"),
-        (["--channel", "#general"], "'#general' is no id"),
-    ],
-)
-def test_what_is_not_clear_is_not_done(bot: Bot, tmp_path: Path, arguments: list[str], problem: str) -> None:
+@pytest.mark.parametrize("arguments", [(), ("--all", "--user", 7), ("--guild", 9, "--channel", 1)])
+def test_what_to_erase_is_said_exactly_once(bot: Bot, tmp_path: Path, arguments: tuple[object, ...]) -> None:
+    assert isinstance(erase(*arguments).exception, EraseWhat)
+    assert texts(tmp_path) == {100, 101, 300}
+
+
+@pytest.mark.parametrize("arguments", [("--user", "ada"), ("--channel", "#general"), ("--guild", "")])
+def test_what_is_no_id_is_refused(bot: Bot, tmp_path: Path, arguments: tuple[str, str]) -> None:
     ended = erase(*arguments)
-    assert (ended.exit_code, ended.stdout) == (2, "")
-    assert problem in ended.stderr
+    assert (ended.exit_code, f"{arguments[1]!r} is no id" in ended.stderr) == (2, True)
     assert texts(tmp_path) == {100, 101, 300}
 
 

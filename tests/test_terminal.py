@@ -173,7 +173,9 @@ def test_a_span_of_time_bounds_a_search_and_utc_is_said_where_it_was_assumed(tmp
     assert hits("--after", days[2]["id"]) == ["day 2", "day 3"]
     assert hits("--before", days[2]["id"]) == ["day 0", "day 1"]
     assert recall_bot("search", path, "day", "--after", "3d").exit_code == 1
-    assert "is UTC: 2024-02-07 00:00 UTC" in recall_bot("search", path, "day", "--before", "2024-02-07").stderr
+    assert (
+        "a time without an offset is read as UTC" in recall_bot("search", path, "day", "--before", "2024-02-07").stderr
+    )
     assert recall_bot("search", path, "day", "--before", "2024-02-07Z").stderr == ""
     assert "no time I can read" in str(recall_bot("search", path, "day", "--before", "yesterday").exception)
 

@@ -111,11 +111,13 @@ class Workshop:
         return [line for line in made if part in line]
 
 
-def desks_of(env: simcord.Env, recent: Recent, config: Config | None = None, **options: Any) -> Desks:
-    """Return desks that read from Discord alone."""
+def desks_of(
+    env: simcord.Env, recent: Recent, config: Config | None = None, *, heard: bool = True, **options: Any
+) -> Desks:
+    """Return desks that read from Discord alone; unless `heard`, they are told nothing of what changes."""
     state = State(":memory:", now=time.time)
     reads = make_reads(env.bot, config or Config(), None, state, clock=time.monotonic)
-    return Desks(reads, ThreadLists(reads.bounds), recent, **options)
+    return Desks(reads, ThreadLists(reads.bounds, hears=lambda _: heard), recent, **options)
 
 
 async def open_workshop(env: simcord.Env) -> Workshop:

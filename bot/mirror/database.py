@@ -96,6 +96,13 @@ class Database:
                 await self._lose(error)
                 raise MirrorDown from error
 
+    def size(self) -> int:
+        """Return how many bytes the file holds, its journal included; 0 for one in memory."""
+        if self.path == MEMORY:
+            return 0
+        found = (Path(self.path + suffix) for suffix in ("", "-wal"))
+        return sum(path.stat().st_size for path in found if path.exists())
+
     async def close(self) -> None:
         """Close the file for good; idempotent."""
         self._closed = True

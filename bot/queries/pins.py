@@ -83,10 +83,10 @@ class PinsAnswer:
     events: tuple[recall.PinEvent, ...]
     labels: tuple[str, ...]
     coverage: AnswerCoverage
-    rows: Mapping[int, recall.LogMessage]
+    rows: Mapping[int, recall.LogMessage] = field(repr=False)
     gone: frozenset[int]
     board: tuple[recall.Pin, ...] = ()
-    reach: BoardReach | None = None
+    reach: BoardReach | None = field(default=None, repr=False)  # asyncio writes out what a task returns
 
     def standing(self, pin: recall.Pin) -> Standing:
         """Say how surely a pin is on the board: `last seen` is one whose line could not be read again."""

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from ..config import IN_MEMORY
+from ..errors import Refusal
 from ..links import read_link, read_snowflake
 from ..mirror import Mirror
-from ..mirror.erasing import Erasure, set_aside_files
 from ..mirror.erasing import erase as erase_in
 from ..mirror.upkeep import Erased, drop_all, drop_guild, drop_place, erase_author
 from .configured import configuration
@@ -20,11 +20,25 @@ from .options import ConfigFile, Json
 from .output import Exit, print_json, say, standard_output
 from .progress import ask
 
-ONE_OF = "Give exactly one of --user, --guild, --channel and --all."
 NOT_CLEAN = (
     "it is erased, but not yet overwritten in the file: somebody reads the mirror, or the disk is full. "
     "Run this again to make sure."
 )
+
+
+class EraseWhat(Refusal):
+    """Say that it was not said, or said twice, what is to be erased."""
+
+    template = "Say what to erase, by one of --user ID, --guild ID, --channel ID and --all."
+
+
+class NoMirror(Refusal):
+    """Say that there is no file to erase from."""
+
+    template = "There is no mirror file at {path}; nothing is stored there."
+
+    def __init__(self, path: str) -> None:
+        self.path = path
 
 
 def erase(
@@ -35,6 +49,9 @@ def erase(
     guild: Annotated[str | None, typer.Option(metavar="ID", help="Everything of a guild.")] = None,
     channel: Annotated[str | None, typer.Option(metavar="ID", help="A channel with its threads, or a thread.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Everything.")] = False,
+    mirror: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The mirror; else the one that is configured.")
+    ] = None,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
@@ -43,14 +60,12 @@ def erase(
     Exit status: 0 erased, 1 nothing of it was stored, 2 could not.
     """
     if sum([user is not None, guild is not None, channel is not None, everything]) != 1:
-        raise typer.BadParameter(ONE_OF)
+        raise EraseWhat
     work = _work(user, guild, channel)
-    mirror = configuration(config).mirror
-    path = Path(mirror.path)
-    if mirror.path == IN_MEMORY or not path.exists():
-        found = Erasure(0, 0, clean=True, set_aside=() if mirror.path == IN_MEMORY else set_aside_files(path))
-    else:
-        found = ask(erase_in(path, work), "erasing")
+    path = str(mirror) if mirror is not None else configuration(config).mirror.path
+    if path == IN_MEMORY or not Path(path).exists():
+        raise NoMirror(path)
+    found = ask(erase_in(Path(path), work), "erasing")
     if as_json:
         print_json({"messages": found.rows, "places": found.places, "clean": found.clean})
     elif found.rows or found.places:

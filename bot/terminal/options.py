@@ -13,7 +13,7 @@ from ..held import Holding
 from ..links import SNOWFLAKE_DIGITS, read_snowflake
 from ..shown import flatten_name
 from ..times import Bound
-from .output import instant, say
+from .output import say
 
 Paths: TypeAlias = Annotated[
     list[Path],
@@ -79,7 +79,5 @@ def now() -> datetime:
 
 def say_assumed(*bounds: Bound | None) -> None:
     """Say that a time without an offset was read as UTC, where one was."""
-    for bound in bounds:
-        if bound is not None and bound.assumed_utc:
-            say(f"a time without an offset is UTC: {instant(bound.sequence)}")
-            return
+    if any(bound is not None and bound.assumed_utc for bound in bounds):
+        say("a time without an offset is read as UTC")

@@ -75,7 +75,7 @@ def make_reads(client: discord.Client, config: Config, mirror: Mirror | None, *,
         return Identity(0 if client.user is None else client.user.id, config.identity.former_ids)
 
     never_store = frozenset(str(author_id) for author_id in config.mirror.never_store)
-    return Reads(identity=identity, mirror=mirror, never_store=never_store, clock=clock)
+    return Reads(identity=identity, find_guild=client.get_guild, mirror=mirror, never_store=never_store, clock=clock)
 
 
 def make_housekeeping(

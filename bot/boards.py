@@ -12,8 +12,10 @@ from collections.abc import Iterable
 import discord
 
 from .access import Place
+from .errors import Unavailable
 from .mirror import LIVE, Mirror, MirrorDown, Sought, find_markers
 from .mirror import Place as MirrorPlace
+from .pages import Reads
 from .queries import MarkerRows
 from .rows import named_in
 from .single_rows import channel_of_root
@@ -23,17 +25,19 @@ from .threads import ThreadList
 class DeskMarkers:
     """Know the marker rows of one desk. `threads`: its public threads; None for a thread, which has none."""
 
-    def __init__(self, mirror: Mirror, place: Place, threads: ThreadList | None, *, desk_id: int) -> None:
+    def __init__(self, reads: Reads, mirror: Mirror, place: Place, threads: ThreadList | None, *, desk_id: int) -> None:
+        self._reads = reads
         self._mirror = mirror
         self._place = place
         self._threads = threads
         self._desk_id = desk_id
 
     async def below(self, before: int, limit: int) -> MarkerRows:
-        """Return the newest `limit` marker rows older than `before`; nothing where the mirror fails."""
+        """Return the newest `limit` marker rows older than `before`; nothing where that cannot be known."""
         try:
             found = await find_markers(self._mirror, self._seek, before=before, limit=limit)
-        except MirrorDown:
+            self._reads.check_current(self._place.guild)
+        except (MirrorDown, Unavailable):
             return MarkerRows((), before)
         sure, seen = (named_in(self._place.guild, rows) for rows in (found.sure, found.seen))
         return MarkerRows(sure, found.low, seen, found.as_of)

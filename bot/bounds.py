@@ -53,9 +53,10 @@ class Bounds:
                     self._remember(what, place_id, guild_id)
                 raise
 
-    def forgive(self, guild_id: int) -> None:
-        """Ask again for what a guild has refused: our rights in it have changed."""
-        self._refused = {key: refused for key, refused in self._refused.items() if refused.guild_id != guild_id}
+    def forgive(self, guild_id: int | None = None) -> None:
+        """Ask again for what a guild, or any, has refused: our rights in it may have changed."""
+        kept = {key: refused for key, refused in self._refused.items() if guild_id not in {None, refused.guild_id}}
+        self._refused = kept
 
     def _check(self, what: str, place_id: int) -> None:
         refused = self._refused.get((what, place_id))

@@ -96,7 +96,7 @@ class Desks:
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
             left_out=history.left_out,
-            may_show=_Showing(place, asker, self._clock).may_show,
+            may_show=_Showing(self._reads, place, asker, self._clock).may_show,
             read_row=single.read,
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
@@ -128,7 +128,7 @@ class Desks:
     ) -> Callable[[int, int], Awaitable[MarkerRows]] | None:
         if self._reads.mirror is None:
             return None
-        return DeskMarkers(self._reads.mirror, place, threads, desk_id=_desk_id(place)).below
+        return DeskMarkers(self._reads, self._reads.mirror, place, threads, desk_id=_desk_id(place)).below
 
     def _threads_of(self, place: Place) -> ThreadList | None:
         return self._lists.of(place) if isinstance(place, discord.TextChannel | discord.ForumChannel) else None
@@ -161,7 +161,8 @@ class Desks:
 class _Showing:
     """Say of each row whether it may be shown, by the asker's rights at this moment."""
 
-    def __init__(self, place: Place, asker: Asker, clock: Callable[[], float]) -> None:
+    def __init__(self, reads: Reads, place: Place, asker: Asker, clock: Callable[[], float]) -> None:
+        self._reads = reads
         self._place = place
         self._asker = asker
         self._clock = clock
@@ -179,11 +180,11 @@ class _Showing:
         return self._verdict
 
     async def _ask(self) -> bool:
-        guild = self._asker.guild
-        place = guild.get_channel_or_thread(self._place.id)
-        if place is None and isinstance(self._place, discord.Thread):
+        guild = self._reads.guild_now(self._asker.guild)
+        place = None if guild is None else guild.get_channel_or_thread(self._place.id)
+        if place is None and isinstance(self._place, discord.Thread) and self._place.guild is guild:
             place = self._place  # archived ones are not kept
-        if not is_place(place):
+        if guild is None or not is_place(place):
             return False
         try:
             async with asyncio.timeout(ROW_SECONDS):

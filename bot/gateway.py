@@ -49,7 +49,7 @@ class Gateway:
         *,
         identity: Callable[[], Identity],
         find_guild: Callable[[int], discord.Guild | None],
-        forgive: Callable[[int], None] = lambda _: None,
+        forgive: Callable[[int | None], None] = lambda _: None,
         withholds: Callable[[str], bool] = lambda _author_id: False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -150,6 +150,7 @@ class Gateway:
 
     def connected(self, shard: int) -> None:
         """Note a gateway session that did not resume."""
+        self._forgive(None)
         self._lists.renewed(shard)
         if self._mirror is not None:
             mirror = self._mirror
@@ -209,6 +210,7 @@ class Gateway:
         return {place.desk_id for place in known if place.guild_id == guild_id}
 
     def _guild_untold(self, guild: discord.Guild) -> None:
+        self._forgive(guild.id)
         for channel in guild.channels:
             self._lists.void(channel.id)
         self._mistrust(lambda place: place.guild_id == guild.id)
@@ -254,7 +256,7 @@ class Gateway:
 
 
 def _is_told(guild: discord.Guild, desk_id: int) -> bool:
-    """Say whether what happens in a channel or thread is told to us, and we may read it; an unknown one is not."""
+    """Say whether what happens in a channel or thread is told to us, and may be read; False for one not known here."""
     desk = guild.get_channel_or_thread(desk_id)
     if not is_place(desk):
         return False

@@ -230,6 +230,8 @@ class HistoryLog:
         except Unavailable as failure:
             if strand.thread is None:
                 raise
+            if failure.kind == "gone" and self._threads is not None:
+                self._threads.forget(strand.thread.id)
             self._leave_out(strand, failure.kind)
             return
         strand.rows.extend(page.rows)

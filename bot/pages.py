@@ -19,7 +19,7 @@ import discord
 
 import recall
 
-from .access import Readable, known_right
+from .access import Readable, is_place, known_right
 from .bounds import Bounds
 from .errors import Unavailable
 from .failures import wrapped_answers
@@ -84,7 +84,7 @@ class DiscordPages:
             status = getattr(cause, "status", None)
             _log.warning("history of %s: %s (%s, %s)", self._channel.id, failure.kind, type(cause).__name__, status)
             raise
-        if not came and known_right(self._channel, self._channel.guild.me) is False:
+        if not came and known_right(_known_now(self._channel), self._channel.guild.me) is False:
             raise Unavailable("no_permission")
         older = {message.id: message for message in came if before is None or message.id < before}
         if came and before is not None and not older:
@@ -94,6 +94,12 @@ class DiscordPages:
         beginning = len(came) < size
         low = 0 if beginning else messages[-1].id
         return Page(rows, len(messages), low, beginning, messages[-1].created_at if messages else None)
+
+
+def _known_now(channel: Readable) -> Readable:
+    """Return a channel as its guild has it now: after an outage that is another object."""
+    found = channel.guild.get_channel_or_thread(channel.id)
+    return found if is_place(found) and not isinstance(found, discord.ForumChannel) else channel
 
 
 class _Turn:
@@ -127,18 +133,23 @@ def mirror_place(channel: Readable, desk_id: int) -> Place:
 
 
 class Reads:
-    """Share the reading of places between all who ask. `clock` counts seconds (`time.monotonic`)."""
+    """Share the reading of places between all who ask. `clock` counts seconds (`time.monotonic`).
+
+    `find_guild` returns a guild as the client has it now, None for one that it does not know.
+    """
 
     def __init__(
         self,
         *,
         identity: Callable[[], Identity],
+        find_guild: Callable[[int], discord.Guild | None] | None = None,
         mirror: Mirror | None = None,
         withholds: Callable[[str], bool] = lambda _author_id: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.mirror = mirror
         self.identity = identity
+        self._find_guild = find_guild
         self.withholds = withholds
         self.bounds = Bounds(clock=clock)
         self._turns: weakref.WeakValueDictionary[int, _Turn] = weakref.WeakValueDictionary()
@@ -146,6 +157,15 @@ class Reads:
     def pages(self, channel: Readable, *, desk_id: int) -> Pages:
         """Return the history of a channel or thread that belongs to a desk."""
         return _SharedPages(self, channel, mirror_place(channel, desk_id))
+
+    def guild_now(self, guild: discord.Guild) -> discord.Guild | None:
+        """Return a guild as the client has it now: another object than the one of an older gateway session."""
+        return guild if self._find_guild is None else self._find_guild(guild.id)
+
+    def check_current(self, guild: discord.Guild) -> None:
+        """Raise `Unavailable` for what was opened in an older gateway session: its names and rights are not kept up."""
+        if self.guild_now(guild) is not guild:
+            raise Unavailable("discord_down")
 
     def turn(self, place_id: int) -> _Turn:
         """Return what readers of a place queue for; it lasts as long as one of them holds it."""
@@ -174,6 +194,7 @@ class _SharedPages:
 
     async def read(self, before: int | None, size: int) -> Page:
         """See `Pages.read`; no request where the mirror knows the page."""
+        self._reads.check_current(self._channel.guild)
         page = await self._read(before, size)
         return page._replace(rows=named_in(self._channel.guild, page.rows))
 

@@ -134,6 +134,7 @@ class SingleRows:
             raise Unavailable("rate_limited")
 
     async def _row(self, home: Readable, sequence: int) -> recall.LogMessage | None:
+        self._reads.check_current(home.guild)
         rows = await self._from_mirror(home, sequence)
         if rows is not None:
             return rows[0] if rows else None

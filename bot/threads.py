@@ -51,6 +51,7 @@ class ThreadList:
         self._bounds = bounds
         self._lock = asyncio.Lock()
         self._archived: dict[int, discord.Thread] = {}
+        self._gone: set[int] = set()
         self._before: datetime | None = None  # the cursor of the next page
         self.stale = False  # whether active threads may have newer messages than the client was told of
         self.torn = False
@@ -67,7 +68,7 @@ class ThreadList:
         return [
             ThreadReach(thread, SNOWFLAKE_BOUND if self.stale and not thread.archived else _bound(thread))
             for thread in known.values()
-            if not thread.is_private()
+            if not thread.is_private() and thread.id not in self._gone
         ]
 
     def note(self, thread: discord.Thread) -> None:
@@ -75,8 +76,9 @@ class ThreadList:
         self._archived[thread.id] = thread
 
     def forget(self, thread_id: int) -> None:
-        """Let go of a thread that is gone."""
+        """Let go of a thread that is gone; the client may go on to know it, if that happened in an outage."""
         self._archived.pop(thread_id, None)
+        self._gone.add(thread_id)
 
     async def list_below(self, complete_above: int) -> None:
         """Read the listing one page below where it was complete; none if somebody else has done so meanwhile.
@@ -133,7 +135,7 @@ class ThreadLists:
     def of(self, parent: Parent) -> ThreadList:
         """Return the list of a desk; one that is read anew, and not kept, while nothing is told of its threads."""
         shard = parent.guild.shard_id
-        if shard in self._silent or not self._hears(shard):
+        if shard in self._silent or not self._hears(shard) or parent.guild.unavailable:
             unheard = ThreadList(parent, self._bounds)
             unheard.stale = True
             return unheard

@@ -82,7 +82,7 @@ def make_reads(
     def withholds(author_id: str) -> bool:
         return author_id in configured or state.is_forgotten(author_id)
 
-    return Reads(identity=identity, mirror=mirror, withholds=withholds, clock=clock)
+    return Reads(identity=identity, find_guild=client.get_guild, mirror=mirror, withholds=withholds, clock=clock)
 
 
 def make_housekeeping(

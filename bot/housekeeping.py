@@ -18,7 +18,7 @@ from .retention import Retention
 
 SWEEP_SECONDS: Final = 600.0  # by so much a place may outgrow its bounds before it is trimmed (a guess)
 REWRITE_SECONDS: Final = 86_400.0
-REWRITE_BYTES: Final = 256 * 2**20  # rewriting takes a second or two up to here, in which questions wait
+REWRITE_BYTES: Final = 2**30  # rewriting takes some three seconds up to here, in which questions wait
 
 _log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ import discord
 import pytest
 from recall_bot.backfill import PAGE_PAUSE_SECONDS, RETRY_SECONDS, Backfill, MirrorBusy, Progress, Report, targets_of
 from recall_bot.errors import Unavailable
-from recall_bot.mirror import LIVE, Deleted, Edited, Mirror, Place
+from recall_bot.mirror import LIVE, Deleted, Edited, Mirror, Place, Sought, find_markers
 from recall_bot.mirror.database import Database
 from recall_bot.mirror.filling import BACKFILL_SHARD, Filling
-from recall_bot.mirror.upkeep import erase_author, seen_markers, stored
+from recall_bot.mirror.upkeep import erase_author, stored
 from recall_bot.rest import find_place, load_guild, signed_in
 from recall_bot.rows import Identity
 
@@ -270,8 +270,8 @@ async def test_a_backfill_is_seen_as_of_its_beginning_and_never_as_verified(room
     await mirror.new_epoch(0)
     place = Place(CHANNEL, GUILD, CHANNEL)
     assert await mirror.page(place, None, 10) is None
-    seen = await seen_markers(mirror, [place], before=LIVE, limit=10)
-    assert [row.content for row in seen.rows] == ["!pin"]
+    seen = await find_markers(mirror, lambda: Sought([place], LIVE, [place]), before=LIVE, limit=10)
+    assert [row.content for row in seen.seen] == ["!pin"]
     assert seen.as_of == 1_770_000_000
     await mirror.close()
 

@@ -28,7 +28,7 @@ from recall_bot.mirror import (
 )
 from recall_bot.mirror.database import MIRROR_RETRY_SECONDS
 from recall_bot.mirror.spans import below, common, cut, gaps, join
-from recall_bot.mirror.upkeep import drop_guild, drop_place, erase_author, keep_from, seen_markers, stored, trim
+from recall_bot.mirror.upkeep import drop_guild, drop_place, erase_author, keep_from, stored, trim
 
 import recall
 
@@ -207,8 +207,8 @@ async def test_a_restart_verifies_nothing_and_still_shows_what_was_last_seen(wor
     world.time.seconds += 1_000
     await again.new_epoch(1)
     assert await again.page(ROOM, None, 10) is None
-    seen = await seen_markers(again, [ROOM], before=LIVE, limit=10)
-    assert [each.sequence for each in seen.rows] == [40]
+    seen = await find_markers(again, lambda: Sought([ROOM], LIVE, [ROOM]), before=LIVE, limit=10)
+    assert [each.sequence for each in seen.seen] == [40]
     assert seen.as_of == 1_770_000_060
     await again.close()
 
@@ -326,8 +326,8 @@ async def test_a_deletion_reaches_what_another_process_has_stored(world: World, 
     world.mirror.note(Deleted(2, 40))
     world.mirror.note(Edited(2, row(30, "!unpin ^3")))
     await world.mirror.flush()
-    seen = await seen_markers(world.mirror, [THREAD], before=LIVE, limit=10)
-    assert [(each.sequence, each.content) for each in seen.rows] == [(30, "!unpin ^3")]
+    seen = await find_markers(world.mirror, lambda: Sought([THREAD], LIVE, [THREAD]), before=LIVE, limit=10)
+    assert [(each.sequence, each.content) for each in seen.seen] == [(30, "!unpin ^3")]
 
 
 async def test_memory_is_a_mirror_too() -> None:

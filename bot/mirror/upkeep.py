@@ -40,13 +40,6 @@ class Stored(NamedTuple):
     since: int
 
 
-class SeenRows(NamedTuple):
-    """Hold rows as they were last seen, newest first; `as_of` is when that was, the earliest of it."""
-
-    rows: tuple[recall.LogMessage, ...]
-    as_of: int | None
-
-
 async def erase_author(mirror: Mirror, author_id: str) -> Erased:
     """Erase what an author wrote."""
     async with mirror.use() as connection:
@@ -142,14 +135,6 @@ async def markers_of(mirror: Mirror, desk_id: int, *, limit: int) -> list[tuple[
     """Return the newest `limit` rows of a desk that hold a `!`, each with the id of its place, newest first."""
     async with mirror.use() as connection:
         return await statements.select_markers_of(connection, desk_id, limit)
-
-
-async def seen_markers(mirror: Mirror, places: Iterable[Place], *, before: int, limit: int) -> SeenRows:
-    """Return the rows below `before` that hold a `!`, whether or not they were verified since, newest first."""
-    async with mirror.use() as connection:
-        found = await statements.select_markers(connection, [place.id for place in places], 0, before, limit)
-        as_of = await statements.sure_until(connection, {stamped.epoch for stamped in found})
-    return SeenRows(tuple(row for row, _ in found), as_of)
 
 
 async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> Erased:

@@ -7,7 +7,6 @@ written a page at a time.
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import recall
 from .access import Place, is_place, known_right
 from .backfill import PASSING, Backfill, Progress, Report, Target, targets_of
 from .config import IN_MEMORY, Config
-from .desks import message_address
+from .desks import address_reader
 from .errors import Refusal, Unavailable
 from .mirror import Mirror, MirrorDown
 from .mirror.filling import BACKFILL_SHARD, Filling
@@ -143,8 +142,7 @@ async def _trim(client: discord.Client, config: Config, mirror: Mirror) -> None:
     """Let go of what is older than may be kept; a bot that runs would do so too, but there may be none."""
 
     def address_of(desk_id: int) -> recall.AddressReader | None:
-        desk = client.get_channel(desk_id)
-        return functools.partial(message_address, desk) if is_place(desk) else None
+        return address_reader(client.get_channel(desk_id))
 
     with contextlib.suppress(MirrorDown):
         await Retention(mirror, config, now=time.time, address_of=address_of).sweep()

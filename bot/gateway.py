@@ -60,7 +60,8 @@ class Gateway:
         self._forgive = forgive
         self._never_store = never_store
         self._sleep = sleep
-        self._present: set[int] = set()  # guilds that a session has told of, by its present one
+        self._told: dict[int, discord.Guild] = {}  # guilds as the present session told of them
+        self._older: dict[int, discord.Guild] = {}  # as the session before did
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -159,13 +160,13 @@ class Gateway:
 
     def guild_back(self, guild: discord.Guild) -> None:
         """Note that a guild is told of, since the start of a session or the end of an outage."""
-        self._present.add(guild.id)
+        self._told[guild.id] = guild
         if self._mirror is not None and self._mirror.claims.guild_back(guild.id):
             self._guild_untold(guild)
 
     def guild_gone(self, guild: discord.Guild) -> None:
         """Note that the bot left a guild: nothing of it is kept."""
-        self._present.discard(guild.id)
+        self._told.pop(guild.id, None)
         self._guild_untold(guild)
         self._drop_guild(guild.id)
 
@@ -176,27 +177,32 @@ class Gateway:
         if self._mirror is not None:
             mirror = self._mirror
             mirror.claims.connected(shard)  # at once: what is told from now on belongs to the new session
-            self._present = {guild_id for guild_id in self._present if mirror.claims.shard_of(guild_id) != shard}
+            self._older.update((id_, guild) for id_, guild in self._told.items() if self._is_of(shard, id_))
             self._begin(mirror.flush, f"epoch-{shard}")
 
     def settled(self, shard: int) -> None:
         """Note that a session has told of its guilds: what is gone since the one before is dropped.
 
-        Nobody tells of a guild that removed the bot while it was away, nor of a channel that was deleted.
+        Nobody tells of a guild that removed the bot while it was away, nor of a channel that was deleted. A client
+        with many shards goes on to know such a guild: as the very object that the session before told of.
         """
         if self._mirror is None:
             return
         for guild_id in {place.guild_id for place in self._mirror.claims.places.values()}:
-            if self._mirror.claims.shard_of(guild_id) != shard:
+            if not self._is_of(shard, guild_id):
                 continue
             guild = self._find_guild(guild_id)
-            if guild is None or (not guild.unavailable and guild_id not in self._present):
+            if guild is None or guild is self._older.get(guild_id):
                 self._drop_guild(guild_id)
             elif not guild.unavailable:
                 self._sweep(guild)
                 unknown = [id_ for id_ in self._desks_of(guild_id) if guild.get_channel_or_thread(id_) is None]
                 for desk_id in unknown[:DESKS_ASKED_AFTER]:
                     self._begin(functools.partial(self._ask_after, guild, desk_id), f"ask-after-{desk_id}")
+        self._older = {id_: guild for id_, guild in self._older.items() if not self._is_of(shard, id_)}
+
+    def _is_of(self, shard: int, guild_id: int) -> bool:
+        return self._mirror is not None and self._mirror.claims.shard_of(guild_id) == shard
 
     def silent(self, shard: int) -> None:
         """Note that a session is interrupted."""

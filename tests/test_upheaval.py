@@ -20,7 +20,7 @@ import discord
 import msgspec
 import pytest
 import simcord
-from recall_bot import history, threads
+from recall_bot import history, single_rows, threads
 from recall_bot.access import Asker, Place, is_place
 from recall_bot.cog import RecallCog
 from recall_bot.config import Config, MirrorConfig, Snowflake
@@ -44,9 +44,10 @@ Step: TypeAlias = tuple[str, int]
 REPLAY: list[Step] = []
 STEPS = {
     "post": 14, "pin": 14, "pin_twice": 3, "reply": 3, "webhook": 3, "own_line": 4, "system": 1, "edit": 9, "unfurl": 3,
-    "delete": 6, "purge": 3, "thread": 4, "forum_post": 3, "private": 1, "archive": 4, "unarchive": 3,
-    "delete_thread": 2, "delete_channel": 1, "rename": 2, "hide": 2, "blindfold": 3, "demote": 1, "race": 8,
-    "cut": 1, "lapse": 3, "resume": 4, "identify": 3, "restart": 1, "kill": 2, "outage": 2, "erase": 1, "trim": 2,
+    "delete": 6, "purge": 3, "thread": 5, "crowd": 2, "forum_post": 3, "private": 1, "archive": 4, "unarchive": 3,
+    "delete_thread": 2, "delete_channel": 1, "rename": 2, "hide": 2, "blindfold": 3, "blink": 2, "race": 8,
+    "cut": 1, "lapse": 3, "handshake": 1, "resume": 4, "identify": 3, "restart": 1, "kill": 2, "outage": 2, "erase": 1,
+    "trim": 2,
 }  # fmt: skip
 DURING_A_RACE = (
     "pin", "edit", "delete", "purge", "archive", "delete_thread", "blindfold", "lapse", "resume", "identify",
@@ -183,7 +184,8 @@ class Play:
             return
 
     async def place(self, number: int) -> Place:
-        places = [*self.world.channels, *(thread.id for thread in self.world.threads())]
+        general, *others = self.world.channels
+        places = [*[general] * 4, *others, *(thread.id for thread in self.world.threads()[:6])]
         chosen = places[number % len(places)]
         guild = self.env.bot.get_guild(self.world.guild.id)
         assert guild is not None
@@ -220,7 +222,7 @@ class Play:
             case 1:
                 await check_board(desk, rows)
             case _:
-                await check_deep_board(desk, rows, 1 + number % 9)
+                await check_deep_board(desk, rows, 1 + number % 9, rows_of_desk(self.world, place.id))
 
     async def _open(self, desks: Desks, place: Place) -> OpenDesk | None:
         try:
@@ -269,9 +271,11 @@ async def a_world(folder: Path) -> AsyncIterator[Play]:
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch, simulated_discord: None) -> Iterator[None]:
-    """Make pages so small that a short history has many."""
+    """Make pages so small that a short history has many, and no bound on how many are read for one message."""
     monkeypatch.setattr(history, "MESSAGE_PAGE_SIZE", 3)
     monkeypatch.setattr(threads, "LISTING_PAGE_SIZE", 2)
+    monkeypatch.setattr(single_rows, "ROW_LISTINGS", ALL)
+    monkeypatch.setattr(single_rows, "ROW_THREADS", ALL)
     undo = [simcord_shims.fix_guild_threads(), simcord_shims.fix_archived_listing()]
     yield
     for mend in undo:

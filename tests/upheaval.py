@@ -89,6 +89,11 @@ class Line:
         self._env.bot.dispatch("disconnect")
         self._env.bot.dispatch("shard_disconnect", 0)
 
+    def handshake(self) -> None:
+        """Interrupt the connection, and have a socket again, with no word on the session yet."""
+        self.lapse()
+        self._socket.open = True
+
     def resume(self) -> None:
         """Go on with the session: what was missed is told first."""
         self.open = self._socket.open = True
@@ -245,8 +250,9 @@ class Upheaval:
         self._change(number, {"content": self.marker(number) if number % 2 else self.text(number)})
 
     def unfurl(self, number: int) -> None:
+        """Show the preview of a link, which can come after a thread was archived."""
         embed = {"title": "alpha preview", "type": "rich", "description": f"of <#{self.side}>"}
-        self._change(number, {"embeds": [embed]})
+        self._change(number, {"embeds": [embed]}, writable=False)
 
     def delete(self, number: int) -> None:
         if found := self.messages():
@@ -268,6 +274,15 @@ class Upheaval:
     @property
     def known(self) -> Mapping[int, Channel]:
         return self.backend.channels
+
+    def crowd(self, number: int) -> None:
+        """Make threads that pin something, and archive them one after the other."""
+        for place in range(3 + number % 2):
+            self.backend.clock.advance(1.5)
+            thread = user_thread(self.env, self.general, self.ada.id, f"crowd {place}")
+            self._made(self.backend.create_message(thread.id, self.ada.id, self.marker(number + place)))
+            archive(self.env, thread.id)
+        self._seen(self.general)
 
     def forum_post(self, number: int) -> None:
         _, starter = user_forum_post(self.env, self.forum, self.ada.id, f"post {number}", self.text(number))
@@ -325,18 +340,33 @@ class Upheaval:
             self.blind.add(channel)
             self._allow(channel, 0, VIEW if number % 2 else HISTORY)
 
-    def demote(self, number: int) -> None:
-        """Take every channel from everybody for a moment, or give them back: that is a matter of a role."""
-        everybody = self.backend.get_role(self.guild.id, self.guild.id)
-        rights = everybody.permissions ^ VIEW if number % 2 else everybody.permissions | VIEW
-        self.backend.edit_role(self.guild.id, self.guild.id, {"permissions": rights})
+    def blink(self, number: int) -> None:
+        """Take a channel, or all of them, from the bot, and give it back: what was said meanwhile is never told."""
+        if number % 2:
+            self.blindfold(number // 2 * 3 + number % 3)
+            self.pin(number)
+            self.blindfold(number // 2 * 3 + number % 3)
+            return
+        [role_id] = self.backend.get_member(self.guild.id, self.backend.bot_user.id).role_ids
+        rights = self.backend.get_role(self.guild.id, role_id).permissions
+        self.backend.edit_role(self.guild.id, role_id, {"permissions": 0})
+        everybody = self.backend.get_role(self.guild.id, self.guild.id).permissions
+        self.backend.edit_role(self.guild.id, self.guild.id, {"permissions": 0})
+        self.pin(number)
+        self.backend.edit_role(self.guild.id, self.guild.id, {"permissions": everybody})
+        self.backend.edit_role(self.guild.id, role_id, {"permissions": rights})
+        for channel in self.channels:
+            self._sync(channel)
 
     def _allow(self, channel: int, allow: int, deny: int) -> None:
-        """Set what the bot may do in a channel, and tell of the threads that it may view then."""
+        """Set what the bot may do in a channel."""
         me = self.backend.bot_user.id
         self.backend.set_overwrite(channel, Overwrite(me, OverwriteType.MEMBER, allow=allow, deny=deny))
-        if not allow:
-            return
+        if allow:
+            self._sync(channel)
+
+    def _sync(self, channel: int) -> None:
+        """Tell of the threads of a channel that the bot may view again."""
         threads = [thread for thread in self.threads(archived=False) if thread.parent_id == channel]
         told = [dict(serializers.thread_payload(self.backend, thread)) for thread in threads]
         payload = {"guild_id": str(self.guild.id), "channel_ids": [str(channel)], "threads": told, "members": []}
@@ -346,9 +376,9 @@ class Upheaval:
         places = self.places()
         return self.backend.create_message(places[number // 2 % len(places)], author_id, text, **more)
 
-    def _change(self, number: int, fields: dict[str, Any]) -> None:
-        """Change a message that somebody wrote, where it can be changed."""
-        found = [message for message in self.messages(writable=True) if message.type in {0, 19}]
+    def _change(self, number: int, fields: dict[str, Any], *, writable: bool = True) -> None:
+        """Change a message that somebody wrote."""
+        found = [message for message in self.messages(writable=writable) if message.type in {0, 19}]
         if found:
             message = found[number % len(found)]
             self.backend.edit_message(message.channel_id, message.id, fields)

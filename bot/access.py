@@ -66,6 +66,18 @@ async def may_read(channel: Place, member: discord.Member) -> bool:
     return True
 
 
+def is_told(guild: discord.Guild, channel_id: int) -> bool:
+    """Say whether what happens in a channel or thread is told to the bot, and may be read by it.
+
+    False for one that is not known here. In a private thread only its members and who may manage it are told.
+    """
+    channel = guild.get_channel_or_thread(channel_id)
+    if not is_place(channel):
+        return False
+    right = known_right(channel, guild.me)
+    return isinstance(channel, discord.Thread) and channel.me is not None if right is None else right
+
+
 def age_allows(channel: Place, asked_in: Place) -> bool:
     """Say whether a channel may be read from the place where the question is asked, by its age restriction."""
     return channel.id == asked_in.id or not channel.is_nsfw() or asked_in.is_nsfw()

@@ -194,10 +194,8 @@ class RecallCog(commands.Cog, name="Recall"):
     @commands.Cog.listener("on_guild_role_delete")
     @commands.Cog.listener("on_member_update")
     async def on_rights_changed(self, *changed: discord.abc.GuildChannel | discord.Role | discord.Member) -> None:
-        """Let go of what we may not read any more; the last that is told is how things are now."""
-        now = changed[-1]
-        if not isinstance(now, discord.Member) or now == now.guild.me:
-            self._gateway.rights_changed(now.guild)
+        """Let go of what we may not read any more, or could not for a while."""
+        self._gateway.rights_changed(*changed)
 
     @commands.Cog.listener()
     async def on_guild_unavailable(self, guild: discord.Guild) -> None:

@@ -22,7 +22,7 @@ import discord
 
 import recall
 
-from .access import is_place, known_right
+from .access import is_place, is_told, known_right
 from .errors import Unavailable
 from .failures import wrapped_errors
 from .mirror import Created, Deleted, Edited, Event, Mirror, MirrorDown, Place, Unlisted, Withheld
@@ -60,7 +60,8 @@ class Gateway:
         self._forgive = forgive
         self._withholds = withholds
         self._sleep = sleep
-        self._present: set[int] = set()  # guilds that a session has told of, by its present one
+        self._told: dict[int, discord.Guild] = {}  # guilds as the present session told of them
+        self._older: dict[int, discord.Guild] = {}  # as the session before did
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -119,15 +120,36 @@ class Gateway:
             self._mirror.mistrust(lambda place: place_id in {place.id, place.desk_id})
             self._begin(functools.partial(drop_place, self._mirror, place_id), f"drop-place-{place_id}")
 
-    def rights_changed(self, guild: discord.Guild) -> None:
-        """Note that our own rights may have changed: what we may not read, we are not told of."""
+    def rights_changed(self, *changed: discord.abc.GuildChannel | discord.Role | discord.Member) -> None:
+        """Note that our own rights may have changed: what we may not read, we are not told of.
+
+        `changed` is something as it was and as it is, or a role that was deleted. It may be that we lost a right and
+        have it back by now: then what it was is where that is seen.
+        """
+        before, now = changed[0], changed[-1]
+        guild = now.guild
+        if isinstance(before, discord.Member) and isinstance(now, discord.Member):
+            if now != guild.me or before.roles == now.roles:
+                return
+            self._guild_untold(guild)
+        elif isinstance(before, discord.Role) and isinstance(now, discord.Role):
+            if before is not now and before.permissions == now.permissions:
+                return
+            self._guild_untold(guild)
+        elif not (_may_be_read(before) and _may_be_read(now)):
+            self._lists.void(now.id)
+            self._mistrust(lambda place: now.id in _channels_of(guild, place))
         self._forgive(guild.id)
+        self._sweep(guild)
+
+    def _sweep(self, guild: discord.Guild) -> None:
+        """Keep nothing of what may not be read."""
         for channel in guild.channels:
-            if not _is_told(guild, channel.id):
+            if not is_told(guild, channel.id):
                 self._lists.void(channel.id)
-        self._mistrust(lambda place: place.guild_id == guild.id and not _is_told(guild, place.desk_id))
+        self._mistrust(lambda place: place.guild_id == guild.id and not is_told(guild, place.desk_id))
         for desk_id in self._desks_of(guild.id):
-            if guild.get_channel_or_thread(desk_id) is not None and not _is_told(guild, desk_id):
+            if guild.get_channel_or_thread(desk_id) is not None and not is_told(guild, desk_id):
                 self.place_gone(desk_id)  # one that is not known here may be an archived private thread
 
     def guild_out(self, guild: discord.Guild) -> None:
@@ -138,13 +160,13 @@ class Gateway:
 
     def guild_back(self, guild: discord.Guild) -> None:
         """Note that a guild is told of, since the start of a session or the end of an outage."""
-        self._present.add(guild.id)
+        self._told[guild.id] = guild
         if self._mirror is not None and self._mirror.claims.guild_back(guild.id):
             self._guild_untold(guild)
 
     def guild_gone(self, guild: discord.Guild) -> None:
         """Note that the bot left a guild: nothing of it is kept."""
-        self._present.discard(guild.id)
+        self._told.pop(guild.id, None)
         self._guild_untold(guild)
         self._drop_guild(guild.id)
 
@@ -155,27 +177,32 @@ class Gateway:
         if self._mirror is not None:
             mirror = self._mirror
             mirror.claims.connected(shard)  # at once: what is told from now on belongs to the new session
-            self._present = {guild_id for guild_id in self._present if mirror.claims.shard_of(guild_id) != shard}
+            self._older.update((id_, guild) for id_, guild in self._told.items() if self._is_of(shard, id_))
             self._begin(mirror.flush, f"epoch-{shard}")
 
     def settled(self, shard: int) -> None:
         """Note that a session has told of its guilds: what is gone since the one before is dropped.
 
-        Nobody tells of a guild that removed the bot while it was away, nor of a channel that was deleted.
+        Nobody tells of a guild that removed the bot while it was away, nor of a channel that was deleted. A client
+        with many shards goes on to know such a guild: as the very object that the session before told of.
         """
         if self._mirror is None:
             return
         for guild_id in {place.guild_id for place in self._mirror.claims.places.values()}:
-            if self._mirror.claims.shard_of(guild_id) != shard:
+            if not self._is_of(shard, guild_id):
                 continue
             guild = self._find_guild(guild_id)
-            if guild is None or (not guild.unavailable and guild_id not in self._present):
+            if guild is None or guild is self._older.get(guild_id):
                 self._drop_guild(guild_id)
             elif not guild.unavailable:
-                self.rights_changed(guild)
+                self._sweep(guild)
                 unknown = [id_ for id_ in self._desks_of(guild_id) if guild.get_channel_or_thread(id_) is None]
                 for desk_id in unknown[:DESKS_ASKED_AFTER]:
                     self._begin(functools.partial(self._ask_after, guild, desk_id), f"ask-after-{desk_id}")
+        self._older = {id_: guild for id_, guild in self._older.items() if not self._is_of(shard, id_)}
+
+    def _is_of(self, shard: int, guild_id: int) -> bool:
+        return self._mirror is not None and self._mirror.claims.shard_of(guild_id) == shard
 
     def silent(self, shard: int) -> None:
         """Note that a session is interrupted."""
@@ -255,10 +282,16 @@ class Gateway:
         await self._sleep(MIRROR_RETRY_SECONDS)
 
 
-def _is_told(guild: discord.Guild, desk_id: int) -> bool:
-    """Say whether what happens in a channel or thread is told to us, and may be read; False for one not known here."""
-    desk = guild.get_channel_or_thread(desk_id)
-    if not is_place(desk):
-        return False
-    right = known_right(desk, guild.me)
-    return isinstance(desk, discord.Thread) and desk.me is not None if right is None else right
+def _channels_of(guild: discord.Guild, place: Place) -> set[int]:
+    """Return the channels whose rights a place may have: all where it is not known."""
+    if place.guild_id != guild.id:
+        return set()
+    desk = guild.get_channel_or_thread(place.desk_id)
+    if desk is None:
+        return {channel.id for channel in guild.channels}
+    return {desk.parent_id if isinstance(desk, discord.Thread) else desk.id}
+
+
+def _may_be_read(channel: object) -> bool:
+    """Say whether we may read a channel, as it is or was."""
+    return is_place(channel) and known_right(channel, channel.guild.me) is not False

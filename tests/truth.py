@@ -5,6 +5,8 @@ The rows are made from simcord's own records, and not from what the bot was told
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 from recall_bot import queries
 from recall_bot.mirror import Mirror, statements
@@ -86,7 +88,7 @@ def still(rows: list[recall.LogMessage], desk: OpenDesk) -> OpenDesk:
 
 async def check_search(desk: OpenDesk, rows: list[recall.LogMessage], number: int, matcher: ExpressionMatcher) -> None:
     """Ask a desk for a word, and compare with what is found in all its rows."""
-    order = "best" if number % 2 else "newest"
+    order: Literal["best", "newest"] = "best" if number % 2 else "newest"
     request = SearchRequest(WORDS[number % len(WORDS)], scan=1 + number % 11, order=order)
     found = await queries.search(desk, request, matcher=matcher, asker="1")
     wanted = await queries.search(still(rows, desk), request, matcher=matcher, asker="1")

@@ -231,9 +231,7 @@ class Upheaval:
     def webhook(self, number: int) -> None:
         text = self.marker(number) if number % 2 else self.text(number)
         name = f"herald {number % 2}"
-        self._made(
-            self.backend.create_message(self.general, self.hook, text, webhook_id=self.hook, author_name=name)
-        )
+        self._made(self.backend.create_message(self.general, self.hook, text, webhook_id=self.hook, author_name=name))
 
     def own_line(self, number: int) -> None:
         """Post a marker line as a menu does; every third is none of ours that counts."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -77,11 +78,12 @@ def test_a_line_longer_than_a_message_is_refused() -> None:
 @settings(deadline=None, max_examples=300)
 @given(HARD_TEXT | st.text(max_size=30), HARD_TEXT | st.text(max_size=60))
 def test_whatever_is_typed_acts_on_the_message_it_was_typed_for_and_on_no_other(name: str, text: str) -> None:
-    for make in (
+    makers: tuple[Callable[[], str], ...] = (
         lambda: pin_line(5, name, text),
         lambda: trace_line(SUPPORT, name or "x", cite=5, text=text),
         lambda: trace_line(OBJECT, name, target=5, text=text),
-    ):
+    )
+    for make in makers:
         with contextlib.suppress(NotALine, LineTooLong):
             line = make()
             assert len(line.splitlines()) == 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
 from .keeping import needed_by_boards
+from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
 from .pins import (
     BOARD_CHECKS,
@@ -53,6 +54,7 @@ __all__ = [
     "StandingsRequest",
     "Voters",
     "WhereIs",
+    "known_labels",
     "needed_by_boards",
     "overruns",
     "pins",

@@ -10,6 +10,7 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
+from .context import ContextAnswer, ContextRequest, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
 from .keeping import needed_by_boards
 from .overruns import Overrun, OverrunsAnswer, overruns
@@ -36,6 +37,8 @@ __all__ = [
     "SEARCH_PAGE_HITS",
     "STANDINGS_WINDOW_ROWS",
     "AnswerCoverage",
+    "ContextAnswer",
+    "ContextRequest",
     "ExpressionMatcher",
     "LeftOut",
     "MarkerReach",
@@ -53,6 +56,7 @@ __all__ = [
     "StandingsRequest",
     "Voters",
     "WhereIs",
+    "context",
     "needed_by_boards",
     "overruns",
     "pins",

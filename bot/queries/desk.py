@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -79,7 +79,8 @@ class OpenDesk:
     everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
     is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
     rows older than a sequence, at most so many, where they are known without reading the log; null where they
-    are not. `address`: reads a message link of this place where a marker takes `^N`.
+    are not. `address`: reads a message link of this place where a marker takes `^N`. `openings`: the names of the
+    desk's threads that are known, by their roots.
     """
 
     log: recall.SessionLog
@@ -91,6 +92,7 @@ class OpenDesk:
     read_again: Callable[[recall.LogMessage], Awaitable[recall.LogMessage | None]] | None = None
     markers: Callable[[int, int], Awaitable[MarkerRows]] | None = None
     address: Callable[[str], int | None] | None = None
+    openings: Callable[[], Mapping[int, str]] | None = None
 
 
 async def read(desk: OpenDesk, *, scan: int, before: int | None = None, after: int | None = None) -> recall.Walk:

@@ -161,8 +161,8 @@ async def stage(env: simcord.Env) -> Stage:
     return await set_stage(env, configured(scan=100))
 
 
-async def asked(stage: Stage, **options: object) -> str:
-    answer = await ask(stage, "context", **options)
+async def asked(stage: Stage) -> str:
+    answer = await ask(stage, "context")
     [attachment] = answer.attachments
     return (await attachment.read()).decode()
 

@@ -14,7 +14,7 @@ of every line, with the fold's own rules, and of lines that were meant as traces
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from itertools import groupby, islice
 
@@ -127,61 +127,69 @@ def trace_outcomes(
     for good. Raises what `standings` raises.
     """
     traces = tuple(traces)
-    floor = read_floor(traces, at, policy, eligible)
-    counts = support_rule(floor.live, policy)
-    live = {(trace.sequence, trace.offset): trace for trace in floor.live}
+    explained = _Explained(read_floor(traces, at, policy, eligible), policy, eligible)
+    live = {(trace.sequence, trace.offset): trace for trace in explained.floor.live}
     once = {(trace.sequence, trace.offset): trace for trace in traces} | live
     return tuple(
-        _outcome(trace, floor, policy, counts, eligible, is_live=place in live, recorded=place in recorded)
+        TraceOutcome(trace, TraceEffect.RECORDS) if place in recorded else explained.outcome(trace, place in live)
         for place, trace in sorted(once.items(), key=lambda entry: entry[0])
     )
 
 
-def _outcome(
-    trace: Trace,
-    floor: Floor,
-    policy: QuorumPolicy,
-    counts: Callable[[Trace], bool],
-    eligible: Eligible | None,
-    *,
-    is_live: bool,
-    recorded: bool,
-) -> TraceOutcome:
-    author, topic, effect = author_id(trace.author), trace.topic, TraceEffect
-    if recorded:
-        return TraceOutcome(trace, effect.RECORDS)
-    lack = trace_lack(trace, policy)
-    if lack is not None:
-        return TraceOutcome(trace, lack)
-    if trace.kind is TraceKind.COMMIT:
-        return TraceOutcome(trace, effect.NOT_CARRIED)
-    if not is_live:
-        return TraceOutcome(trace, effect.OUTSIDE)
-    if trace.kind in _NEED_VOICE and not has_voice(trace.author, eligible):
-        return TraceOutcome(trace, effect.NO_VOICE)
-    if trace.kind is TraceKind.OBJECT:
-        return _objection(trace, floor)
-    if topic is None or trace.kind in {TraceKind.EVIDENCE, TraceKind.QUESTION}:
-        return TraceOutcome(trace, effect.STANDS)
-    if trace.kind is TraceKind.REFUTE:
-        return TraceOutcome(trace, effect.REFUTES if topic in floor.advocates else effect.NOT_ON_FLOOR)
-    if not counts(trace):
-        return TraceOutcome(trace, effect.NO_EVIDENCE)
-    if author in floor.refuters.get(topic, ()):
-        return TraceOutcome(trace, effect.REFUTER)
-    by = tuple(dict.fromkeys(objection.sequence for objection in floor.silencings.get((topic, author), ())))
-    return TraceOutcome(trace, effect.SILENCED if by else effect.COUNTS, by=by)
+class _Explained:
+    """Hold a floor, and what of it is asked for again and again while its traces are explained."""
 
+    def __init__(self, floor: Floor, policy: QuorumPolicy, eligible: Eligible | None) -> None:
+        self.floor = floor
+        self._policy = policy
+        self._eligible = eligible
+        self._counts = support_rule(floor.live, policy)
+        self._silenced_by = {
+            pair: tuple(dict.fromkeys(objection.sequence for objection in objections))
+            for pair, objections in floor.silencings.items()
+        }
+        self._silences: dict[tuple[Sequence, int], dict[str, None]] = {}
+        for (topic, _), objections in floor.silencings.items():
+            for objection in objections:
+                self._silences.setdefault((objection.sequence, objection.offset), {})[topic] = None
 
-def _objection(trace: Trace, floor: Floor) -> TraceOutcome:
-    topics = tuple(topic for (topic, _), objections in floor.silencings.items() if trace in objections)
-    if topics:
-        return TraceOutcome(trace, TraceEffect.SILENCES, topics=topics)
-    pairs = floor.advocated.get(trace.target, ()) if trace.target is not None else ()
-    if not pairs:
-        return TraceOutcome(trace, TraceEffect.NO_ADVOCACY)
-    own = all(author == author_id(trace.author) for _, author in pairs)
-    return TraceOutcome(trace, TraceEffect.OWN_MESSAGE if own else TraceEffect.NO_EVIDENCE)
+    def outcome(self, trace: Trace, is_live: bool) -> TraceOutcome:
+        """Return what became of a trace that recorded no decision."""
+        effect = trace_lack(trace, self._policy)
+        if effect is None and trace.kind is TraceKind.COMMIT:
+            effect = TraceEffect.NOT_CARRIED
+        elif effect is None and not is_live:
+            effect = TraceEffect.OUTSIDE
+        elif effect is None and trace.kind in _NEED_VOICE and not has_voice(trace.author, self._eligible):
+            effect = TraceEffect.NO_VOICE
+        if effect is not None:
+            return TraceOutcome(trace, effect)
+        if trace.kind is TraceKind.OBJECT:
+            return self._objection(trace)
+        return self._position(trace)
+
+    def _position(self, trace: Trace) -> TraceOutcome:
+        author, topic, effect = author_id(trace.author), trace.topic, TraceEffect
+        if topic is None or trace.kind in {TraceKind.EVIDENCE, TraceKind.QUESTION}:
+            return TraceOutcome(trace, effect.STANDS)
+        if trace.kind is TraceKind.REFUTE:
+            return TraceOutcome(trace, effect.REFUTES if topic in self.floor.advocates else effect.NOT_ON_FLOOR)
+        if not self._counts(trace):
+            return TraceOutcome(trace, effect.NO_EVIDENCE)
+        if author in self.floor.refuters.get(topic, ()):
+            return TraceOutcome(trace, effect.REFUTER)
+        by = self._silenced_by.get((topic, author), ())
+        return TraceOutcome(trace, effect.SILENCED if by else effect.COUNTS, by=by)
+
+    def _objection(self, trace: Trace) -> TraceOutcome:
+        topics = self._silences.get((trace.sequence, trace.offset))
+        if topics:
+            return TraceOutcome(trace, TraceEffect.SILENCES, topics=tuple(topics))
+        pairs = self.floor.advocated.get(trace.target, ()) if trace.target is not None else ()
+        if not pairs:
+            return TraceOutcome(trace, TraceEffect.NO_ADVOCACY)
+        own = all(author == author_id(trace.author) for _, author in pairs)
+        return TraceOutcome(trace, TraceEffect.OWN_MESSAGE if own else TraceEffect.NO_EVIDENCE)
 
 
 def misread_traces(

@@ -140,7 +140,7 @@ class Floor(NamedTuple):
     refuters: Mapping[str, Mapping[str, None]]
     advocates: Mapping[str, Mapping[str, int]]
     advocated: Mapping[Sequence, set[tuple[str, str]]]
-    silencings: Mapping[tuple[str, str], tuple[Trace, ...]]
+    silencings: Mapping[tuple[str, str], list[Trace]]
 
 
 def read_floor(traces: Iterable[Trace], at: Sequence, policy: QuorumPolicy, eligible: Eligible | None) -> Floor:
@@ -150,7 +150,7 @@ def read_floor(traces: Iterable[Trace], at: Sequence, policy: QuorumPolicy, elig
     voiced = [(trace.topic, trace) for trace in live if trace.topic is not None and has_voice(trace.author, eligible)]
     refuters: dict[str, dict[str, None]] = {}
     for topic, trace in voiced:
-        if trace.kind is TraceKind.REFUTE:
+        if trace.kind is TraceKind.REFUTE and trace.cites:
             refuters.setdefault(topic, {})[author_id(trace.author)] = None
     counts = support_rule(live, policy)
     advocates: dict[str, dict[str, int]] = {}
@@ -242,13 +242,13 @@ def _leading_to_evidence(live: tuple[Trace, ...]) -> frozenset[Sequence]:
 
 def _silencings(
     live: tuple[Trace, ...], policy: QuorumPolicy, advocated: Mapping[Sequence, set[tuple[str, str]]]
-) -> dict[tuple[str, str], tuple[Trace, ...]]:
+) -> dict[tuple[str, str], list[Trace]]:
     """Return which objections silence a (topic, author): what the message objected to advocated.
 
     Anyone may object, but not to themselves; a policy that asks for grounds asks them of objections too.
     """
     depositors = {author_id(trace.author) for trace in live if trace.kind is TraceKind.EVIDENCE}
-    found: dict[tuple[str, str], tuple[Trace, ...]] = {}
+    found: dict[tuple[str, str], list[Trace]] = {}
     for trace in live:
         if trace.kind is not TraceKind.OBJECT or trace.target is None:
             continue
@@ -257,7 +257,7 @@ def _silencings(
             continue
         for pair in advocated.get(trace.target, ()):
             if pair[1] != objector:
-                found[pair] = (*found.get(pair, ()), trace)
+                found.setdefault(pair, []).append(trace)
     return found
 
 

@@ -22,7 +22,7 @@ from recall.markers import AddressReader, Marker, TraceKind, meant_word, read_ad
 from recall.masking import Dialect
 from recall.records import Author, LogMessage, Sequence, Value
 
-__all__ = ["TRACE_CAP", "Trace", "read_traces", "resolve_traces"]
+__all__ = ["TRACE_CAP", "Trace", "read_traces", "render_trace", "resolve_traces"]
 
 TRACE_CAP = 16  # traces read from one body, so that no message grows a fold without bound
 
@@ -121,6 +121,33 @@ def _read_trace(  # noqa: PLR0917 - what a trace is made of
         elif kind in _TAKE_REPLY_AS_CITE:
             cites[reply_to] = None
     return Trace(sequence, author, kind, topic, target, tuple(cites), marker.text, marker.offset)
+
+
+def render_trace(trace: Trace, *, address: AddressReader | None = None) -> str:
+    """Write a trace as one line, `!<kind>[ #topic][ >target][ ^cite ...][ text]`, that reads back as the same trace.
+
+    What follows the qualifiers are the other words of its line. `address` reads the links among those as it did
+    when the trace was read. Whatever a reply gave the trace stands in the line.
+    """
+    marker = next(read_markers(trace.text, _TRACE_WORDS), None)
+    rest = [] if marker is None else _unqualified(marker.words, address)
+    topic = [] if trace.topic is None else [f"#{trace.topic}"]
+    target = [] if trace.target is None else [f">{trace.target}"]
+    return " ".join([f"!{trace.kind}", *topic, *target, *(f"^{cite}" for cite in trace.cites), *rest])
+
+
+def _unqualified(said: Iterable[str], address: AddressReader | None) -> list[str]:
+    """Return the words that give a trace neither its topic, nor its target, nor a cite."""
+    rest: list[str] = []
+    topic = target = False
+    for word in said:
+        if not topic and read_label(word) is not None:
+            topic = True
+        elif not target and read_address(word, ">", address) is not None:
+            target = True
+        elif read_address(word, "^", address) is None:
+            rest.append(word)
+    return rest
 
 
 def read_traces(

@@ -99,6 +99,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/pages.py",
         "bot/paging.py",
         "bot/places.py",
+        "bot/posting.py",
         "bot/prewarm.py",
         "bot/readiness.py",
         "bot/registration.py",

@@ -105,6 +105,11 @@ class Desks:
             openings=None if threads is None else functools.partial(_openings, threads),
         )
 
+    def note(self, place: Place, message: discord.Message) -> None:
+        """Know at once of a message of our own that was just posted in a place."""
+        if not isinstance(place, discord.ForumChannel):
+            self._reads.note(place, message)
+
     async def find(self, text: str, asker: Asker) -> Place:
         """Return the place that a text means, see `finding.find_place`."""
         return await finding.find_place(text, asker)

@@ -37,6 +37,7 @@ from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
 from .roots import ThreadLog
 from .rows import row_of
+from .shown import flatten_name
 from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
 
@@ -102,6 +103,7 @@ class Desks:
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
+            openings=None if threads is None else functools.partial(_openings, threads),
         )
 
     def known(self, place: Place, asker: Asker) -> OpenDesk | None:
@@ -232,6 +234,10 @@ class _Showing:
                 return False
             raise
         return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
+
+
+def _openings(threads: ThreadList) -> dict[int, str]:
+    return {thread.id: flatten_name(thread.name) for thread, _ in threads.reaches()}
 
 
 def _desk_id(place: Place) -> int:

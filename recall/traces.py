@@ -16,9 +16,9 @@ is another topic than `#stage`, and topics are compared verbatim.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from recall.markers import AddressReader, Marker, TraceKind, read_address, read_label, read_markers
+from recall.markers import AddressReader, Marker, TraceKind, meant_word, read_address, read_label, read_markers
 from recall.masking import Dialect
 from recall.records import Author, LogMessage, Sequence, Value
 
@@ -66,7 +66,7 @@ def resolve_traces(
     """
     found: dict[int, Trace] = {}
     for marker in read_markers(body, _TRACE_WORDS, dialect):
-        trace = _read_trace(marker, author, sequence, reply_to, address)
+        trace = _read_trace(TraceKind(marker.word), marker, author, sequence, reply_to, address)
         if trace.kind is not TraceKind.REFUTE or (trace.topic is not None and trace.cites):
             found[trace.offset] = trace
         if len(found) == TRACE_CAP:
@@ -81,10 +81,30 @@ def resolve_traces(
     return tuple(chosen.values())
 
 
-def _read_trace(
-    marker: Marker, author: Author, sequence: Sequence, reply_to: Sequence | None, address: AddressReader | None
+def meant_traces(
+    row: LogMessage, dialect: Dialect, address: AddressReader | None = None
+) -> Iterator[tuple[Trace, bool]]:
+    """Yield every line of a row that is a trace or was meant to be one, in order, and whether its kind is spelt right.
+
+    Meant: the kind in another case or with punctuation after it (`!Support:`), or a `refute` that lacks something.
+    """
+    if "!" not in row.content:
+        return
+    for marker in read_markers(row.content, None, dialect):
+        kind = meant_word(marker.word)
+        if kind in _TRACE_WORDS:
+            trace = _read_trace(TraceKind(kind), marker, row.author, row.sequence, row.reply_to, address)
+            yield trace, marker.word == kind
+
+
+def _read_trace(  # noqa: PLR0917 - what a trace is made of
+    kind: TraceKind,
+    marker: Marker,
+    author: Author,
+    sequence: Sequence,
+    reply_to: Sequence | None,
+    address: AddressReader | None,
 ) -> Trace:
-    kind = TraceKind(marker.word)
     topic: str | None = None
     target: Sequence | None = None
     cites: dict[Sequence, None] = {}

@@ -41,6 +41,8 @@ ORDER = (
     "pins",
     "traces",
     "standings",
+    "effects",
+    "deliberation",
     "briefing",
     "framing",
     "compilation",

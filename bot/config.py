@@ -35,6 +35,7 @@ from .sections import (
     Section,
     Settings,
     Snowflake,
+    StandingsConfig,
     StateConfig,
     SyncConfig,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "Section",
     "Settings",
     "Snowflake",
+    "StandingsConfig",
     "StateConfig",
     "SyncConfig",
     "load_config",
@@ -94,6 +96,7 @@ OVERRIDABLE: Final[Mapping[str, frozenset[str]]] = {
     "notices": frozenset(NoticesConfig.__struct_fields__),
     "search": frozenset({"scan", "cooldown_seconds"}),  # the other keys are about this machine, not about a place
     "pins": frozenset(PinsConfig.__struct_fields__),
+    "standings": frozenset(StandingsConfig.__struct_fields__),
     "mirror": frozenset({"keep_messages", "keep_days"}),
 }
 """What may differ from place to place: sections, and their keys."""
@@ -111,6 +114,7 @@ class Config(Section, frozen=True):
     notices: NoticesConfig = NoticesConfig()
     search: SearchConfig = SearchConfig()
     pins: PinsConfig = PinsConfig()
+    standings: StandingsConfig = StandingsConfig()
     mirror: MirrorConfig = MirrorConfig()
     state: StateConfig = StateConfig()
     guild: Mapping[int, Change] = msgspec.field(default_factory=dict)
@@ -118,7 +122,7 @@ class Config(Section, frozen=True):
 
     def settings(self, *, guild_id: int | None = None, channel_ids: Iterable[int] = ()) -> Settings:
         """Return what applies in a place; `channel_ids` lists it nearest first: a thread, then its parent."""
-        settings = Settings(self.brevity, self.notices, self.search, self.pins, self.mirror)
+        settings = Settings(self.brevity, self.notices, self.search, self.pins, self.mirror, self.standings)
         changes = [self.channel.get(place) for place in channel_ids]
         changes.append(self.guild.get(guild_id) if guild_id is not None else None)
         for change in reversed(changes):

@@ -36,6 +36,7 @@ from .pages import Reads
 from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
 from .roots import ThreadLog
+from .shown import flatten_name
 from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
 
@@ -101,7 +102,13 @@ class Desks:
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
+            openings=None if threads is None else functools.partial(_openings, threads),
         )
+
+    def note(self, place: Place, message: discord.Message) -> None:
+        """Know at once of a message of our own that was just posted in a place."""
+        if not isinstance(place, discord.ForumChannel):
+            self._reads.note(place, message)
 
     async def find(self, text: str, asker: Asker) -> Place:
         """Return the place that a text means, see `finding.find_place`."""
@@ -197,6 +204,10 @@ class _Showing:
                 return False
             raise
         return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
+
+
+def _openings(threads: ThreadList) -> dict[int, str]:
+    return {thread.id: flatten_name(thread.name) for thread, _ in threads.reaches()}
 
 
 def _desk_id(place: Place) -> int:

@@ -24,7 +24,7 @@ from .bounds import Bounds
 from .errors import Unavailable
 from .failures import wrapped_answers
 from .links import SNOWFLAKE_BOUND
-from .mirror import LIVE, Mirror, MirrorDown, Place
+from .mirror import LIVE, Created, Mirror, MirrorDown, Place, Withheld
 from .rows import Identity, named_in, unnamed_row_of
 
 MESSAGE_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
@@ -178,6 +178,13 @@ class Reads:
         """Read a page from Discord, within the bounds that all askers share; raises as `Pages.read`."""
         async with self.bounds.request("messages", channel.id, channel.guild.id):
             return await DiscordPages(channel, identity=self.identity()).read(before, size)
+
+    def note(self, channel: Readable, message: discord.Message) -> None:
+        """Let the mirror know of a message of our own that Discord has taken; the gateway tells of it later."""
+        row = unnamed_row_of(message, identity=self.identity(), place=channel)
+        if self.mirror is not None and row is not None:
+            kept = not self.withheld((row,))
+            self.mirror.note(Created(channel.id, row) if kept else Withheld(channel.id, row.sequence))
 
     def withheld(self, rows: Iterable[recall.LogMessage]) -> tuple[int, ...]:
         """Return which rows must not be stored."""

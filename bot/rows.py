@@ -78,8 +78,13 @@ def named_in(guild: discord.Guild | None, rows: Sequence[recall.LogMessage]) -> 
     return tuple(named(row, names) for row in rows)
 
 
-def unnamed_row_of(message: discord.Message, *, identity: Identity) -> recall.LogMessage | None:
-    """Do as `row_of`, and leave the markup of roles and channels for `named_in`."""
+def unnamed_row_of(
+    message: discord.Message, *, identity: Identity, place: discord.abc.MessageableChannel | None = None
+) -> recall.LogMessage | None:
+    """Do as `row_of`, and leave the markup of roles and channels for `named_in`.
+
+    `place`: where the message stands, for one that does not know its thread, as an answer to an interaction.
+    """
     number = message.type.value
     if number in ROWLESS_TYPES or message.flags.ephemeral:
         return None
@@ -94,7 +99,7 @@ def unnamed_row_of(message: discord.Message, *, identity: Identity) -> recall.Lo
         author = None
     if author is None:
         return None
-    chat_id, parent = place_of(message.channel, message.id)
+    chat_id, parent = place_of(place or message.channel, message.id)
     if number not in AUTHORED_TYPES:  # its content and embeds may be a name, or what a filter has blocked
         kind = recall.SystemAuthor(kind=type_name(number), label=recall.author_label(author))
         return recall.LogMessage(message.id, chat_id, parent, kind, "")

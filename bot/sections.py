@@ -13,6 +13,7 @@ DAY_SECONDS: Final = 86_400
 
 Acknowledge: TypeAlias = Literal["off", "effect", "all"]
 NoticeMode: TypeAlias = Literal["reply", "reaction", "off"]
+VoterKind: TypeAlias = Literal["everyone", "agents", "people", "role"]
 Expressions: TypeAlias = Literal["bounded", "always", "off"]
 
 
@@ -98,6 +99,19 @@ class PinsConfig(Section, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=250)] = 12
 
 
+class StandingsConfig(Section, frozen=True):
+    """Hold what carries a topic (supporters, window in messages, refuters; 0: no cap) and who votes."""
+
+    threshold: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 2
+    window: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 500
+    require_grounded: bool = True
+    refutation_cap: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0
+    require_evidential: bool = False
+    voters: VoterKind = "everyone"
+    roles: frozenset[Snowflake] = frozenset()
+    webhooks: frozenset[Snowflake] = frozenset()
+
+
 class Settings(msgspec.Struct, frozen=True):
     """Hold the sections as they apply in one place, every override applied."""
 
@@ -106,3 +120,4 @@ class Settings(msgspec.Struct, frozen=True):
     search: SearchConfig = SearchConfig()
     pins: PinsConfig = PinsConfig()
     mirror: MirrorConfig = MirrorConfig()
+    standings: StandingsConfig = StandingsConfig()

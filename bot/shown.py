@@ -234,5 +234,11 @@ def own_line(content: str, *, bare: bool, invoker: recall.PersonAuthor | None) -
     """
     if invoker is None or not bare:
         return None
-    read = recall.read_directives(content, author=invoker, sequence=0, dialect="discord")
-    return invoker if [recall.render_directive(directive) for directive in read] == [content] else None
+    return invoker if rendered_markers(content, invoker) == [content] else None
+
+
+def rendered_markers(content: str, author: recall.Author) -> list[str]:
+    """Return the markers of a text that act, each written as the library writes it: pins first, then traces."""
+    pins = recall.read_directives(content, author=author, sequence=0, dialect="discord")
+    traces = recall.resolve_traces(content, None, author=author, sequence=0, dialect="discord")
+    return [*map(recall.render_directive, pins), *map(recall.render_trace, traces)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from recall.briefing import *
 from recall.compilation import *
 from recall.context_pins import *
+from recall.deliberation import *
+from recall.effects import *
 from recall.errors import *
 from recall.expressions import *
 from recall.framed import *

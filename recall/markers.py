@@ -107,8 +107,13 @@ def looks_like_marker(body: str, dialect: Dialect = "commonmark") -> bool:
     Meant: its first word is a known one in another case, or with punctuation after it (`!PIN`, `!pin:`).
     A line that is a marker may still come to nothing; the readers of pins and traces know that.
     """
-    nearly = (_NEARLY_A_WORD.fullmatch(marker.word.lower()) for marker in read_markers(body, dialect=dialect))
-    return any(found is not None and found[1] in MARKER_WORDS for found in nearly)
+    return any(meant_word(marker.word) is not None for marker in read_markers(body, dialect=dialect))
+
+
+def meant_word(word: str) -> str | None:
+    """Return the known word that a marker's word is, or was meant to be; null for any other."""
+    nearly = _NEARLY_A_WORD.fullmatch(word.lower())
+    return nearly[1] if nearly is not None and nearly[1] in MARKER_WORDS else None
 
 
 def read_address(word: str, sigil: str, address: AddressReader | None = None) -> Sequence | None:

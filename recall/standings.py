@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from recall.errors import ZeroQuorumThreshold, ZeroQuorumWindow, ZeroRefutationCap
 from recall.markers import TraceKind
@@ -34,6 +34,8 @@ __all__ = [
     "QuorumPolicy",
     "TopicStanding",
     "consensus",
+    "is_capped",
+    "is_carried",
     "standings",
 ]
 
@@ -114,14 +116,43 @@ def standings(
 
     Raises the `PolicyError` that names the first zero among threshold, window and cap.
     """
+    floor = read_floor(traces, at, policy, eligible)
+    return tuple(
+        TopicStanding(
+            topic=topic,
+            supporters=tuple(author for author in weights if (topic, author) not in floor.silencings),
+            silenced=tuple(author for author in weights if (topic, author) in floor.silencings),
+            refuted_by=tuple(floor.refuters.get(topic, ())),
+            support=sum(weight for author, weight in weights.items() if (topic, author) not in floor.silencings),
+        )
+        for topic, weights in floor.advocates.items()
+    )
+
+
+class Floor(NamedTuple):
+    """Hold what the live traces come to, for whoever explains a standing as well.
+
+    `refuters` by topic, `advocates` with their weights by topic, both in order of first deposit; `advocated`: which
+    (topic, author) the traces of a row advocate; `silencings`: the objections against a (topic, author).
+    """
+
+    live: tuple[Trace, ...]
+    refuters: Mapping[str, Mapping[str, None]]
+    advocates: Mapping[str, Mapping[str, int]]
+    advocated: Mapping[Sequence, set[tuple[str, str]]]
+    silencings: Mapping[tuple[str, str], list[Trace]]
+
+
+def read_floor(traces: Iterable[Trace], at: Sequence, policy: QuorumPolicy, eligible: Eligible | None) -> Floor:
+    """Sort the traces that are live at `at` by what they do; raises what `standings` raises."""
     _check(policy)
     live = _live(traces, at, policy.window)
-    voiced = [(trace.topic, trace) for trace in live if trace.topic is not None and _has_voice(trace.author, eligible)]
+    voiced = [(trace.topic, trace) for trace in live if trace.topic is not None and has_voice(trace.author, eligible)]
     refuters: dict[str, dict[str, None]] = {}
     for topic, trace in voiced:
-        if trace.kind is TraceKind.REFUTE:
+        if trace.kind is TraceKind.REFUTE and trace.cites:
             refuters.setdefault(topic, {})[author_id(trace.author)] = None
-    counts = _support_rule(live, policy)
+    counts = support_rule(live, policy)
     advocates: dict[str, dict[str, int]] = {}
     advocated: dict[Sequence, set[tuple[str, str]]] = {}
     for topic, trace in voiced:
@@ -130,31 +161,26 @@ def standings(
             weights = advocates.setdefault(topic, {})
             weights[author] = weights.get(author, 0) + TRACE_WEIGHTS[trace.kind]
             advocated.setdefault(trace.sequence, set()).add((topic, author))
-    silenced = _silenced(live, policy, advocated)
-    return tuple(
-        TopicStanding(
-            topic=topic,
-            supporters=tuple(author for author in weights if (topic, author) not in silenced),
-            silenced=tuple(author for author in weights if (topic, author) in silenced),
-            refuted_by=tuple(refuters.get(topic, ())),
-            support=sum(weight for author, weight in weights.items() if (topic, author) not in silenced),
-        )
-        for topic, weights in advocates.items()
-    )
+    return Floor(live, refuters, advocates, advocated, _silencings(live, policy, advocated))
 
 
 def consensus(found: Iterable[TopicStanding], policy: QuorumPolicy) -> Consensus:
     """Say whether the standings carry a decision. Raises the same `PolicyError` as `standings`."""
     _check(policy)
-    cap = policy.refutation_cap
-    carried = tuple(
-        standing.topic
-        for standing in found
-        if len(standing.supporters) >= policy.threshold and (cap is None or len(standing.refuted_by) < cap)
-    )
+    carried = tuple(standing.topic for standing in found if is_carried(standing, policy))
     if not carried:
         return Deliberating()
     return Quorum(carried[0]) if len(carried) == 1 else Deadlocked(carried)
+
+
+def is_carried(standing: TopicStanding, policy: QuorumPolicy) -> bool:
+    """Say whether a topic has supporters enough, and fewer refuters than the policy's cap."""
+    return len(standing.supporters) >= policy.threshold and not is_capped(standing, policy)
+
+
+def is_capped(standing: TopicStanding, policy: QuorumPolicy) -> bool:
+    """Say whether so many refute a topic that it cannot carry, however many support it."""
+    return policy.refutation_cap is not None and len(standing.refuted_by) >= policy.refutation_cap
 
 
 def _check(policy: QuorumPolicy) -> None:
@@ -177,13 +203,14 @@ def _live(traces: Iterable[Trace], at: Sequence, window: int) -> tuple[Trace, ..
     return tuple(trace for _, trace in sorted(found.items(), key=lambda entry: entry[0]))
 
 
-def _has_voice(author: Author, eligible: Eligible | None) -> bool:
+def has_voice(author: Author, eligible: Eligible | None) -> bool:
+    """Say whether an author's proposals, supports and refutations count."""
     if eligible is None:
         return isinstance(author, AgentAuthor)
     return isinstance(author, AgentAuthor | PersonAuthor) and eligible(author)
 
 
-def _support_rule(live: tuple[Trace, ...], policy: QuorumPolicy) -> Callable[[Trace], bool]:
+def support_rule(live: tuple[Trace, ...], policy: QuorumPolicy) -> Callable[[Trace], bool]:
     """Return which traces advocate their topic: every proposal, and the supports that a policy accepts."""
     evident = _leading_to_evidence(live) if policy.require_evidential else frozenset()
 
@@ -213,21 +240,27 @@ def _leading_to_evidence(live: tuple[Trace, ...]) -> frozenset[Sequence]:
     return frozenset(reached)
 
 
-def _silenced(
+def _silencings(
     live: tuple[Trace, ...], policy: QuorumPolicy, advocated: Mapping[Sequence, set[tuple[str, str]]]
-) -> frozenset[tuple[str, str]]:
-    """Return which (topic, author) an objection silences: what the message objected to advocated.
+) -> dict[tuple[str, str], list[Trace]]:
+    """Return which objections silence a (topic, author): what the message objected to advocated.
 
     Anyone may object, but not to themselves; a policy that asks for grounds asks them of objections too.
     """
-    grounded = policy.require_grounded or policy.require_evidential
     depositors = {author_id(trace.author) for trace in live if trace.kind is TraceKind.EVIDENCE}
-    silenced: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], list[Trace]] = {}
     for trace in live:
-        if trace.kind is not TraceKind.OBJECT or trace.target is None or (grounded and not trace.cites):
+        if trace.kind is not TraceKind.OBJECT or trace.target is None:
             continue
         objector = author_id(trace.author)
-        if policy.require_evidential and objector not in depositors:
+        if (asks_grounds(policy) and not trace.cites) or (policy.require_evidential and objector not in depositors):
             continue
-        silenced.update(pair for pair in advocated.get(trace.target, ()) if pair[1] != objector)
-    return frozenset(silenced)
+        for pair in advocated.get(trace.target, ()):
+            if pair[1] != objector:
+                found.setdefault(pair, []).append(trace)
+    return found
+
+
+def asks_grounds(policy: QuorumPolicy) -> bool:
+    """Say whether supports and objections need cites."""
+    return policy.require_grounded or policy.require_evidential

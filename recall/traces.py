@@ -16,13 +16,13 @@ is another topic than `#stage`, and topics are compared verbatim.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from recall.markers import AddressReader, Marker, TraceKind, read_address, read_label, read_markers
+from recall.markers import AddressReader, Marker, TraceKind, meant_word, read_address, read_label, read_markers
 from recall.masking import Dialect
 from recall.records import Author, LogMessage, Sequence, Value
 
-__all__ = ["TRACE_CAP", "Trace", "read_traces", "resolve_traces"]
+__all__ = ["TRACE_CAP", "Trace", "read_traces", "render_trace", "resolve_traces"]
 
 TRACE_CAP = 16  # traces read from one body, so that no message grows a fold without bound
 
@@ -66,7 +66,7 @@ def resolve_traces(
     """
     found: dict[int, Trace] = {}
     for marker in read_markers(body, _TRACE_WORDS, dialect):
-        trace = _read_trace(marker, author, sequence, reply_to, address)
+        trace = _read_trace(TraceKind(marker.word), marker, author, sequence, reply_to, address)
         if trace.kind is not TraceKind.REFUTE or (trace.topic is not None and trace.cites):
             found[trace.offset] = trace
         if len(found) == TRACE_CAP:
@@ -81,10 +81,30 @@ def resolve_traces(
     return tuple(chosen.values())
 
 
-def _read_trace(
-    marker: Marker, author: Author, sequence: Sequence, reply_to: Sequence | None, address: AddressReader | None
+def meant_traces(
+    row: LogMessage, dialect: Dialect, address: AddressReader | None = None
+) -> Iterator[tuple[Trace, bool]]:
+    """Yield every line of a row that is a trace or was meant to be one, in order, and whether its kind is spelt right.
+
+    Meant: the kind in another case or with punctuation after it (`!Support:`), or a `refute` that lacks something.
+    """
+    if "!" not in row.content:
+        return
+    for marker in read_markers(row.content, None, dialect):
+        kind = meant_word(marker.word)
+        if kind in _TRACE_WORDS:
+            trace = _read_trace(TraceKind(kind), marker, row.author, row.sequence, row.reply_to, address)
+            yield trace, marker.word == kind
+
+
+def _read_trace(  # noqa: PLR0917 - what a trace is made of
+    kind: TraceKind,
+    marker: Marker,
+    author: Author,
+    sequence: Sequence,
+    reply_to: Sequence | None,
+    address: AddressReader | None,
 ) -> Trace:
-    kind = TraceKind(marker.word)
     topic: str | None = None
     target: Sequence | None = None
     cites: dict[Sequence, None] = {}
@@ -101,6 +121,33 @@ def _read_trace(
         elif kind in _TAKE_REPLY_AS_CITE:
             cites[reply_to] = None
     return Trace(sequence, author, kind, topic, target, tuple(cites), marker.text, marker.offset)
+
+
+def render_trace(trace: Trace, *, address: AddressReader | None = None) -> str:
+    """Write a trace as one line, `!<kind>[ #topic][ >target][ ^cite ...][ text]`, that reads back as the same trace.
+
+    What follows the qualifiers are the other words of its line. `address` reads the links among those as it did
+    when the trace was read. Whatever a reply gave the trace stands in the line.
+    """
+    marker = next(read_markers(trace.text, _TRACE_WORDS), None)
+    rest = [] if marker is None else _unqualified(marker.words, address)
+    topic = [] if trace.topic is None else [f"#{trace.topic}"]
+    target = [] if trace.target is None else [f">{trace.target}"]
+    return " ".join([f"!{trace.kind}", *topic, *target, *(f"^{cite}" for cite in trace.cites), *rest])
+
+
+def _unqualified(said: Iterable[str], address: AddressReader | None) -> list[str]:
+    """Return the words that give a trace neither its topic, nor its target, nor a cite."""
+    rest: list[str] = []
+    topic = target = False
+    for word in said:
+        if not topic and read_label(word) is not None:
+            topic = True
+        elif not target and read_address(word, ">", address) is not None:
+            target = True
+        elif read_address(word, "^", address) is None:
+            rest.append(word)
+    return rest
 
 
 def read_traces(

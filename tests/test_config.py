@@ -82,8 +82,12 @@ def test_the_override_tables_of_the_example_are_read_once_uncommented() -> None:
         ("acknowledge = true", "acknowledge: expected text, got bool"),
         ("[guild.12.pins]\nlimit = 0", "guild.12.pins.limit: expected integer >= 1"),
         (
+            "[standings]\nvoters = 'us'",
+            "standings.voters: expected one of 'everyone', 'agents', 'people', 'role', got 'us'",
+        ),
+        (
             "[guild.12.pin]\nlimit = 5",
-            "guild.12.pin: unknown key; a guild may change brevity, mirror, notices, pins, search",
+            "guild.12.pin: unknown key; a guild may change brevity, mirror, notices, pins, search, standings",
         ),
         ("[guild.home.pins]\nlimit = 5", "guild.home: expected the id of a guild after 'guild.'"),
         ("[channel]\n12 = 5", "channel.12: expected a table"),

@@ -16,6 +16,7 @@ from recall_bot.shown import (
     attached,
     flatten_name,
     own_line,
+    rendered_markers,
     shown,
     type_name,
 )
@@ -136,7 +137,19 @@ def test_nothing_rides_along_where_there_is_nothing_to_read() -> None:
     assert attached(Extras()) == attached(Extras(embeds=(EmbedText(),), forwards=((" ", Extras()),))) == ""
 
 
-@pytest.mark.parametrize("line", ["!pin ^5", "!pin ^5 #ops", "!pin ^5 #ops keep <this>", "!unpin ^5"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "!pin ^5",
+        "!pin ^5 #ops",
+        "!pin ^5 #ops keep <this>",
+        "!unpin ^5",
+        "!support #x ^5",
+        "!support #x ^5 ^6 as measured",
+        "!object >5",
+        "!object #x >5 too slow",
+    ],
+)
 def test_a_marker_line_posted_for_a_person_is_that_persons_row(line: str) -> None:
     assert own_line(line, bare=True, invoker=ADA) == ADA
 
@@ -159,7 +172,13 @@ def test_a_marker_line_posted_for_a_person_is_that_persons_row(line: str) -> Non
         "> !pin ^5",
         "`!pin ^5`",
         "!unpin ^5 #ops",
-        "!support #x ^5",
+        "!support ^5 #x",
+        "!support #x  ^5",
+        "!support #x as measured ^5",
+        "!support #x ^5 ^5",
+        "!object >5\n!object >6",
+        "!refute #x",
+        "!pin ^5\n!support #x ^5",
         "!pin ^5 a\u2028b",
     ],
 )
@@ -175,8 +194,7 @@ def test_a_line_of_ours_is_no_row_with_anything_beside_it_or_with_nobody_behind_
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=40) | HARD_TEXT)
 def test_a_line_of_ours_is_a_row_only_when_it_is_its_own_parse(content: str) -> None:
-    for line in (content, f"!pin ^5 {content}"):
+    for line in (content, f"!pin ^5 {content}", f"!support #x ^5 {content}"):
         if own_line(line, bare=True, invoker=ADA) is not None:
-            (directive,) = recall.read_directives(line, author=ADA, sequence=0, dialect="discord")
-            assert recall.render_directive(directive) == line
+            assert rendered_markers(line, ADA) == [line]
             assert "\n" not in line

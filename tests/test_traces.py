@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall import TRACE_CAP, LogMessage, Trace, TraceKind, from_wire, read_traces, resolve_traces, to_wire, traces
+from recall import (
+    TRACE_CAP,
+    LogMessage,
+    Trace,
+    TraceKind,
+    from_wire,
+    read_traces,
+    render_trace,
+    resolve_traces,
+    to_wire,
+    traces,
+)
 from recall.masking import Dialect
 from tests.marked import DIALECTS, HOSTILE, HOSTILE_GROWTH, SCOUT, bodies, growth, logs, row
 
@@ -147,3 +158,35 @@ def test_reading_traces_grows_with_the_body_and_no_faster(shape: str) -> None:
 
 def test_the_examples_of_the_module_are_true() -> None:
     assert doctest.testmod(traces).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("!support ^2 because  #stage ^1 ^2", "!support #stage ^2 ^1 because"),
+        ("! object why >3 >4", "!object >3 why >4"),
+        ("!propose # #real #other words", "!propose #real # #other words"),
+        ("!question", "!question"),
+        ("  !commit #a\t done \r\nnext", "!commit #a done"),
+    ],
+)
+def test_a_trace_is_written_with_its_qualifiers_first(body: str, line: str) -> None:
+    (trace,) = extract(body)
+    assert render_trace(trace) == line
+
+
+def test_what_an_answer_gives_a_trace_stands_in_its_line() -> None:
+    (trace,) = extract("!support #a yes", reply_to=7)
+    assert render_trace(trace) == "!support #a ^7 yes"
+
+
+@settings(deadline=None, max_examples=200)
+@given(bodies, st.sampled_from(DIALECTS))
+def test_the_line_of_a_trace_reads_back_as_the_same_trace(body: str, dialect: Dialect) -> None:
+    for trace in extract(body, reply_to=5, dialect=dialect):
+        line = render_trace(trace)
+        (again,) = extract(line, dialect=dialect)
+        assert "\n" not in line
+        said = (trace.kind, trace.topic, trace.target, trace.cites)
+        assert (again.kind, again.topic, again.target, again.cites) == said
+        assert render_trace(again) == line

@@ -10,6 +10,7 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
+from .context import ContextAnswer, ContextRequest, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
 from .keeping import needed_by_boards
 from .overruns import Overrun, OverrunsAnswer, overruns
@@ -26,16 +27,32 @@ from .pins import (
     where_is,
 )
 from .search import SEARCH_PAGE_HITS, ExpressionMatcher, SearchAnswer, SearchRequest, search
-from .standings import STANDINGS_WINDOW_ROWS, StandingsAnswer, StandingsRequest, Voters, room_standings
+from .standings import (
+    COMMIT_ROWS,
+    STANDINGS_WINDOW_ROWS,
+    StandingsAnswer,
+    StandingsRequest,
+    room_standings,
+    where_named,
+)
+from .topics import Advocacy, DecisionReport, Refutation, TopicReport
+from .voters import VOTERS_ASKED, Electorate, RolesUnknown, Voters
 
 __all__ = [
     "BOARD_CHECKS",
     "BOARD_LIMIT",
     "BOARD_MARKER_SCAN",
+    "COMMIT_ROWS",
     "DIALECT",
     "SEARCH_PAGE_HITS",
     "STANDINGS_WINDOW_ROWS",
+    "VOTERS_ASKED",
+    "Advocacy",
     "AnswerCoverage",
+    "ContextAnswer",
+    "ContextRequest",
+    "DecisionReport",
+    "Electorate",
     "ExpressionMatcher",
     "LeftOut",
     "MarkerReach",
@@ -45,14 +62,18 @@ __all__ = [
     "OverrunsAnswer",
     "PinsAnswer",
     "PinsRequest",
+    "Refutation",
+    "RolesUnknown",
     "SearchAnswer",
     "SearchRequest",
     "SeenReach",
     "Standing",
     "StandingsAnswer",
     "StandingsRequest",
+    "TopicReport",
     "Voters",
     "WhereIs",
+    "context",
     "needed_by_boards",
     "overruns",
     "pins",
@@ -60,4 +81,5 @@ __all__ = [
     "search",
     "settle",
     "where_is",
+    "where_named",
 ]

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -97,7 +97,11 @@ class PinsAnswer:
 
 async def pins(desk: OpenDesk, request: PinsRequest) -> PinsAnswer:
     """Fold the board of a desk. Raises `recall.ReadError` when the log cannot be read."""
-    walk = await read(desk, scan=request.scan, before=request.before)
+    return await board_of(desk, request, await read(desk, scan=request.scan, before=request.before))
+
+
+async def board_of(desk: OpenDesk, request: PinsRequest, walk: recall.Walk) -> PinsAnswer:
+    """Fold the board of a desk out of a walk from `request.before` backwards, for whoever reads it for more."""
     below = await _below(desk, walk.coverage)
     coverage = _board_coverage(desk, walk.coverage, below)
     seen = {row.sequence: row for row in below.seen}
@@ -123,17 +127,31 @@ def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer
         gone=frozenset(
             pin.sequence
             for pin in board
-            if pin.sequence not in known and not desk.left_out and _within(reach.walk, request.before, pin.sequence)
+            if pin.sequence not in known and not desk.left_out and within(reach.walk, request.before, pin.sequence)
         ),
         board=board,
         reach=reach,
     )
 
 
-async def where_is(desk: OpenDesk, answer: PinsAnswer, sequence: int) -> tuple[WhereIs, recall.LogMessage | None]:
-    """Say of a pinned message whether it is here, gone from this desk, or was not read; reads at most one row.
+class Reached(Protocol):
+    """Be an answer that knows rows of its reach, and what the reach would have shown and did not."""
 
-    A row that cannot be read now is `not read`: no error.
+    @property
+    def rows(self) -> Mapping[int, recall.LogMessage]:
+        """The rows, by sequence."""
+        ...  # pragma: no cover
+
+    @property
+    def gone(self) -> frozenset[int]:
+        """The sequences that are no rows any more."""
+        ...  # pragma: no cover
+
+
+async def where_is(desk: OpenDesk, answer: Reached, sequence: int) -> tuple[WhereIs, recall.LogMessage | None]:
+    """Say of a message that an answer names whether it is here, gone from this desk, or was not read.
+
+    Reads at most one row. A row that cannot be read now is `not read`: no error.
     """
     row = answer.rows.get(sequence)
     if row is not None:
@@ -220,7 +238,7 @@ def _board_coverage(desk: OpenDesk, coverage: recall.Coverage, below: MarkerRows
     return msgspec.structs.replace(coverage_of(desk, coverage), markers=markers, seen=seen)
 
 
-def _within(coverage: recall.Coverage, before: int | None, sequence: int) -> bool:
+def within(coverage: recall.Coverage, before: int | None, sequence: int) -> bool:
     """Say whether a walk that came this far would have met a sequence."""
     from_below = coverage.beginning or (coverage.oldest is not None and sequence >= coverage.oldest)
     return from_below and (before is None or sequence < before)

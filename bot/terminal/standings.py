@@ -57,9 +57,10 @@ def standings(
     desk = files.open(one_place(files, place))
     request = queries.StandingsRequest(
         policy=policy,
-        voters=voters,
+        electorate=queries.Electorate(voters),
         at=None if until is None else until.sequence,
         scan=every_row(files, scan),
+        commits=None,
     )
     answer = ask(queries.room_standings(desk, request), "counting")
     if as_json:

@@ -35,6 +35,7 @@ from .links import read_link
 from .pages import Reads
 from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
+from .roles import Roles
 from .roots import ThreadLog
 from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
@@ -59,6 +60,7 @@ class Desks:
         self._lists = lists
         self._recent = recent
         self._clock = clock
+        self._roles = Roles(clock=clock)
 
     async def open(
         self,
@@ -101,6 +103,8 @@ class Desks:
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
+            is_webhook=self._reads.identity().webhooks.__contains__,
+            roles_of=functools.partial(self._roles.of, place.guild),
         )
 
     def note(self, place: Place, message: discord.Message) -> None:

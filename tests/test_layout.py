@@ -105,6 +105,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/registration.py",
         "bot/rendering/embeds.py",
         "bot/rest.py",
+        "bot/roles.py",
         "bot/roots.py",
         "bot/single_rows.py",
         "bot/rows.py",

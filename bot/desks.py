@@ -132,6 +132,10 @@ class Desks:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
 
+    def complete_topic(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
+        """Return the topics that an unfinished text may mean; `within` is what `in` holds."""
+        return completing.topics(text, asker, finding.known_place(within, asker), self._recent)
+
     def _markers_of(
         self, place: Place, threads: ThreadList | None
     ) -> Callable[[int, int], Awaitable[MarkerRows]] | None:

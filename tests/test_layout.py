@@ -123,6 +123,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/queries/*.py",
         "bot/questions.py",
         "bot/rendering/board_files.py",
+        "bot/rendering/standings_files.py",
         "bot/sections.py",
         "bot/shown.py",
         "bot/terminal/output.py",

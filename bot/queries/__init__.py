@@ -33,6 +33,7 @@ from .standings import (
     StandingsRequest,
     room_standings,
     where_named,
+    widened,
 )
 from .topics import Advocacy, DecisionReport, Refutation, TopicReport
 from .voters import VOTERS_ASKED, Electorate, RolesUnknown, Voters
@@ -78,4 +79,5 @@ __all__ = [
     "settle",
     "where_is",
     "where_named",
+    "widened",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -38,6 +38,11 @@ class StandingsRequest:
     topic: str | None = None
     scan: int = recall.SCAN_LIMIT
     commits: int | None = COMMIT_ROWS
+
+
+def widened(request: StandingsRequest, doublings: int) -> StandingsRequest:
+    """Return the question that reads so many times twice as far back."""
+    return replace(request, scan=request.scan << doublings)
 
 
 @dataclass(frozen=True, slots=True)

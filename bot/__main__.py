@@ -21,6 +21,7 @@ import recall
 from .errors import Refusal, sentence_of
 from .terminal.backfill import backfill
 from .terminal.configured import configuration
+from .terminal.context import context
 from .terminal.doctor import doctor
 from .terminal.erase import erase
 from .terminal.options import ConfigFile
@@ -38,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (search, pins, standings, overrun, backfill, erase, doctor):
+for command in (search, pins, standings, overrun, context, backfill, erase, doctor):
     app.command()(command)
 
 

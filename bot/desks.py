@@ -37,6 +37,7 @@ from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
 from .roles import Roles
 from .roots import ThreadLog
+from .shown import flatten_name
 from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
 
@@ -105,6 +106,7 @@ class Desks:
             address=functools.partial(message_address, place),
             is_webhook=self._reads.identity().webhooks.__contains__,
             roles_of=functools.partial(self._roles.of, place.guild),
+            openings=None if threads is None else functools.partial(_openings, threads),
         )
 
     def note(self, place: Place, message: discord.Message) -> None:
@@ -210,6 +212,10 @@ class _Showing:
                 return False
             raise
         return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
+
+
+def _openings(threads: ThreadList) -> dict[int, str]:
+    return {thread.id: flatten_name(thread.name) for thread, _ in threads.reaches()}
 
 
 def _desk_id(place: Place) -> int:

@@ -1,8 +1,9 @@
-"""Keep what is the host's own and cannot be read from any channel: what is switched on, and who is to be forgotten.
+"""Keep what is the host's own and cannot be read from any channel: switches, who is to be forgotten, read marks.
 
-A handful of rows in one SQLite file beside the mirror, held in memory and written through. It holds no text of
-messages. A file that cannot be read is no reason not to start: what the configuration switches on stays on, one
-log line says so, and a change that cannot be saved is refused in a sentence.
+A handful of rows in one SQLite file beside the mirror, held in memory and written through; read marks alone are
+read from the file each time, since the MCP server is another process. It holds no text of messages. A file that
+cannot be read is no reason not to start: what the configuration switches on stays on, one log line says so, and a
+change that cannot be saved is refused in a sentence.
 """
 
 from __future__ import annotations
@@ -17,17 +18,43 @@ from typing import Final
 
 import aiosqlite
 
+import recall
+
 from .errors import Refusal
+from .links import SNOWFLAKE_BOUND
 
 BUSY_SECONDS: Final = 2.0  # how long a statement waits for another process
 OWNER_ONLY: Final = 0o600
 IN_MEMORY: Final = ":memory:"
 
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS switches(
-    place INTEGER PRIMARY KEY, guild INTEGER NOT NULL, is_on INTEGER NOT NULL, since INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS forgotten(author TEXT PRIMARY KEY, since INTEGER NOT NULL);
+READ_MARKS_KEPT: Final = 10_000  # the longest unused go first; a viewer whose mark was lost is met anew
+
+# What each version added, in order; a file of version n has had the first n of them. The files of the first version
+# say that they are of version 0. Each is safe to run twice: two processes may open one old file at the same time.
+_MIGRATIONS: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS switches(
+        place INTEGER PRIMARY KEY, guild INTEGER NOT NULL, is_on INTEGER NOT NULL, since INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS forgotten(author TEXT PRIMARY KEY, since INTEGER NOT NULL);
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS read_marks(
+        viewer TEXT NOT NULL, conversation TEXT NOT NULL, branch TEXT NOT NULL, sequence INTEGER NOT NULL,
+        moved_at INTEGER NOT NULL, PRIMARY KEY(viewer, conversation)
+    ) WITHOUT ROWID;
+    """,
+)
+STATE_VERSION: Final = len(_MIGRATIONS)
+
+_MOVE_MARK: Final = """
+    INSERT INTO read_marks(viewer, conversation, branch, sequence, moved_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET branch = excluded.branch, sequence = excluded.sequence, moved_at = excluded.moved_at
+    WHERE branch <> excluded.branch OR sequence < excluded.sequence
+"""
+_DROP_MARKS: Final = """
+    DELETE FROM read_marks WHERE (viewer, conversation) IN
+    (SELECT viewer, conversation FROM read_marks ORDER BY moved_at DESC LIMIT -1 OFFSET ?)
 """
 
 _log = logging.getLogger(__name__)
@@ -40,13 +67,14 @@ class NotSaved(Refusal):
 
 
 class State:
-    """Hold the switches and the forgotten authors. `now` gives seconds since 1970."""
+    """Hold the switches, the forgotten authors and the read marks. `now` gives seconds since 1970."""
 
     def __init__(self, path: str, *, now: Callable[[], float]) -> None:
         self._path = path
         self._now = now
         self._switches: dict[int, tuple[int, bool]] = {}  # place: guild, on
         self._forgotten: set[str] = set()
+        self._marks: dict[tuple[str, str], recall.ReadMark] = {}  # of a state that is not on disk
 
     async def load(self) -> bool:
         """Read the file; where that fails, nothing is switched and one log line says so. Says whether it was read."""
@@ -71,26 +99,57 @@ class State:
 
     async def switch(self, place_id: int, guild_id: int, *, on: bool) -> None:
         """Switch a place on or off. Raises `NotSaved`."""
-        await self._write(
-            "INSERT OR REPLACE INTO switches(place, guild, is_on, since) VALUES (?, ?, ?, ?)",
-            (place_id, guild_id, on, int(self._now())),
-        )
+        statement = "INSERT OR REPLACE INTO switches(place, guild, is_on, since) VALUES (?, ?, ?, ?)"
+        await self._write((statement, (place_id, guild_id, on, int(self._now()))))
         self._switches[place_id] = (guild_id, on)
 
     async def forget_author(self, author_id: str) -> None:
         """Remember that nothing of an author is to be stored. Raises `NotSaved`."""
-        await self._write("INSERT OR IGNORE INTO forgotten(author, since) VALUES (?, ?)", (author_id, int(self._now())))
+        await self._write(
+            ("INSERT OR IGNORE INTO forgotten(author, since) VALUES (?, ?)", (author_id, int(self._now()))),
+            ("DELETE FROM read_marks WHERE viewer = ?", (author_id,)),
+        )
         self._forgotten.add(author_id)
+        self._marks = {key: mark for key, mark in self._marks.items() if key[0] != author_id}
 
     async def forget_guild(self, guild_id: int) -> None:
         """Forget the switches of a guild that the bot has left. Raises `NotSaved`."""
-        await self._write("DELETE FROM switches WHERE guild = ?", (guild_id,))
+        await self._write(("DELETE FROM switches WHERE guild = ?", (guild_id,)))
         self._switches = {place: held for place, held in self._switches.items() if held[0] != guild_id}
 
-    async def _write(self, statement: str, values: tuple[object, ...]) -> None:
+    async def read_mark(self, view: recall.Viewpoint) -> recall.ReadMark | None:
+        """Return how far a viewer has read a conversation; None where it was never kept, or cannot be read now."""
+        if self._path == IN_MEMORY:
+            return self._marks.get((view.viewer, view.conversation))
+        statement = "SELECT branch, sequence FROM read_marks WHERE viewer = ? AND conversation = ?"
         try:
             async with self._file() as connection:
-                await connection.execute(statement, values)
+                found = await connection.execute_fetchall(statement, (view.viewer, view.conversation))
+        except (sqlite3.Error, OSError) as error:
+            _log.warning("read marks cannot be read (%s); whoever reads is met anew", error)
+            return None
+        return next((recall.ReadMark(branch, sequence) for branch, sequence in found), None)
+
+    async def save_mark(self, view: recall.Viewpoint, mark: recall.ReadMark) -> None:
+        """Keep how far a viewer has read a conversation, unless a later mark of the branch is kept. Raises `NotSaved`.
+
+        One mark for each: that of another branch is replaced.
+        """
+        key = (view.viewer, view.conversation)
+        if self._path == IN_MEMORY:
+            self._marks[key] = recall.move_mark(self._marks.get(key), mark.branch, mark.sequence) or mark
+            return
+        await self._write(
+            (_MOVE_MARK, (*key, mark.branch, min(mark.sequence, SNOWFLAKE_BOUND - 1), int(self._now()))),
+            (_DROP_MARKS, (READ_MARKS_KEPT,)),
+        )
+
+    async def _write(self, *changes: tuple[str, tuple[object, ...]]) -> None:
+        """Make all changes or none."""
+        try:
+            async with self._file() as connection:
+                for statement, values in changes:
+                    await connection.execute(statement, values)
                 await connection.commit()
         except (sqlite3.Error, OSError) as error:
             _log.warning("the state file cannot be written (%s)", error)
@@ -104,5 +163,13 @@ class State:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))  # before SQLite makes it by the umask
         async with aiosqlite.connect(self._path, timeout=BUSY_SECONDS) as connection:
-            await connection.executescript(_TABLES)
+            await _migrate(connection)
             yield connection
+
+
+async def _migrate(connection: aiosqlite.Connection) -> None:
+    """Bring a file up to this version; one of a later version is read as it is, since versions only add."""
+    ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
+    if version < STATE_VERSION:
+        steps = "".join(_MIGRATIONS[version:])
+        await connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {STATE_VERSION}; COMMIT;")

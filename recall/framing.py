@@ -37,6 +37,7 @@ __all__ = [
     "parse_frames",
     "render_frame",
     "render_record",
+    "without_nonce",
 ]
 
 FRAME_PREAMBLE = (
@@ -84,7 +85,7 @@ def render_frame(frame: Frame, nonce: str, *, text_chars: int | None = FRAME_TEX
     it already; `FRAME_FIELD_CHARS` bounds every other field. Raises `UnusableNonce` and `UnusableField`.
     """
     opens, closes = _marks(nonce)
-    heading = _without(nonce, written_out(collapse(frame.heading), FRAME_FIELD_CHARS))
+    heading = without_nonce(nonce, written_out(collapse(frame.heading), FRAME_FIELD_CHARS))
     records = (render_record(record, nonce, text_chars=text_chars) for record in frame.records)
     return "\n".join((heading, FRAME_PREAMBLE, opens, *records, closes))
 
@@ -99,7 +100,7 @@ def render_record(record: FrameRecord, nonce: str, *, text_chars: int | None = F
         seen.add(name)
         written = quoted(value, text_chars) if name in _FULL_TEXT else quoted(collapse(value), FRAME_FIELD_CHARS)
         parts.append(f"{name}={written}")
-    return _without(nonce, " ".join(parts))
+    return without_nonce(nonce, " ".join(parts))
 
 
 def parse_frames(text: str, nonce: str) -> tuple[Frame, ...]:
@@ -147,13 +148,14 @@ def _marks(nonce: str) -> tuple[str, str]:
     return f"<recall-{nonce}>", f"</recall-{nonce}>"
 
 
-def _without(nonce: str, line: str) -> str:
-    r"""Spell the last digit of each nonce in a line as `\u{…}`, in whatever case the others are.
+def without_nonce(nonce: str, text: str) -> str:
+    r"""Spell the last digit of each nonce in a text as `\u{…}`, in whatever case the others are.
 
+    For what a host puts around its frames and did not write alone, such as a briefing with names in it.
     No part of a spelling is as long as a nonce, and braces bound it: the digit that is spelt is always one of
     the text itself, and no new nonce comes of it.
     """
-    if nonce not in line.lower():
-        return line
+    if nonce not in text.lower():
+        return text
     last = re.compile(f"(?<={nonce[:-1]}){nonce[-1]}", re.ASCII | re.IGNORECASE)
-    return last.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", line)
+    return last.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)

@@ -8,8 +8,14 @@ from typing import Any, TypeAlias
 from discord import app_commands
 
 from ..services import Services
-from . import pins, recall, search, standings
+from . import context, pins, recall, search, standings
 
 AppCommand: TypeAlias = app_commands.Command[Any, ..., Any] | app_commands.Group | app_commands.ContextMenu
 
-COMMANDS: tuple[Callable[[Services], AppCommand], ...] = (search.build, pins.build, standings.build, recall.build)
+COMMANDS: tuple[Callable[[Services], AppCommand], ...] = (
+    search.build,
+    pins.build,
+    standings.build,
+    context.build,
+    recall.build,
+)

@@ -135,7 +135,8 @@ def _open(
     log = ExportLog(rows, begins_late=None if all(desk.from_start for desk in desks) else BEGINS_LATE)
     thread_only = conversation is not None and conversation.thread_root is not None
     as_of = _earliest(desk.as_of for desk in desks)
-    places = {place for desk in desks for place in (desk.id, *(thread.id for thread in desk.threads))}
+    threads = {int(thread.id): thread.name for desk in desks for thread in desk.threads}
+    places = {desk.id for desk in desks} | set(map(str, threads))
 
     def address(text: str) -> int | None:
         link = read_link(text)
@@ -148,6 +149,7 @@ def _open(
         as_of=None if as_of is None else as_of.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         read_row=log.read_row,
         address=address,
+        openings=lambda: threads,
     )
 
 

@@ -130,7 +130,10 @@ class MirrorFile:
             link = read_link(text)
             return None if link is None or link.guild_id not in guilds or link.channel_id in others else link.message_id
 
-        return OpenDesk(log, conversation, left_out, as_of, read_row=log.read_row, address=address)
+        threads = {place.id: self._names[place.id] for place in places if place.id != place.desk_id}
+        return OpenDesk(
+            log, conversation, left_out, as_of, read_row=log.read_row, address=address, openings=lambda: threads
+        )
 
     def _reach(self, place: Place) -> _Reach:
         """Return what the file knows of a place."""

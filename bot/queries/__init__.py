@@ -10,6 +10,7 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
+from .context import ContextAnswer, ContextRequest, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
 from .keeping import needed_by_boards
 from .overruns import Overrun, OverrunsAnswer, overruns
@@ -49,6 +50,8 @@ __all__ = [
     "VOTERS_ASKED",
     "Advocacy",
     "AnswerCoverage",
+    "ContextAnswer",
+    "ContextRequest",
     "DecisionReport",
     "Electorate",
     "ExpressionMatcher",
@@ -71,6 +74,7 @@ __all__ = [
     "TopicReport",
     "Voters",
     "WhereIs",
+    "context",
     "needed_by_boards",
     "overruns",
     "pins",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -79,7 +79,8 @@ class OpenDesk:
     everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
     is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
     rows older than a sequence, at most so many, where they are known without reading the log; null where they
-    are not. `address`: reads a message link of this place where a marker takes `^N`. `is_webhook`: whether an
+    are not. `address`: reads a message link of this place where a marker takes `^N`. `openings`: the names of the
+    desk's threads that are known, by their roots. `is_webhook`: whether an
     author's id is a webhook's, as far as that is known. `roles_of`: the roles that an author holds now, none for one
     who left; null where nobody's roles are known.
     """
@@ -93,13 +94,21 @@ class OpenDesk:
     read_again: Callable[[recall.LogMessage], Awaitable[recall.LogMessage | None]] | None = None
     markers: Callable[[int, int], Awaitable[MarkerRows]] | None = None
     address: Callable[[str], int | None] | None = None
+    openings: Callable[[], Mapping[int, str]] | None = None
     is_webhook: Callable[[str], bool] | None = None
     roles_of: Callable[[str], Awaitable[frozenset[int]]] | None = None
 
 
-async def read(desk: OpenDesk, *, scan: int, before: int | None = None, after: int | None = None) -> recall.Walk:
+async def read(
+    desk: OpenDesk,
+    *,
+    scan: int,
+    before: int | None = None,
+    after: int | None = None,
+    ends_at: Callable[[recall.LogMessage], bool] | None = None,
+) -> recall.Walk:
     """Walk a desk, then leave out the rows of places that the asker may not see any more."""
-    walk = await recall.walk_log(desk.log, scan=scan, before=before, after=after)
+    walk = await recall.walk_log(desk.log, scan=scan, before=before, after=after, ends_at=ends_at)
     rows = await showable(desk, walk.rows)
     if len(rows) == len(walk.rows):
         return walk

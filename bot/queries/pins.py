@@ -97,7 +97,11 @@ class PinsAnswer:
 
 async def pins(desk: OpenDesk, request: PinsRequest) -> PinsAnswer:
     """Fold the board of a desk. Raises `recall.ReadError` when the log cannot be read."""
-    walk = await read(desk, scan=request.scan, before=request.before)
+    return await board_of(desk, request, await read(desk, scan=request.scan, before=request.before))
+
+
+async def board_of(desk: OpenDesk, request: PinsRequest, walk: recall.Walk) -> PinsAnswer:
+    """Fold the board of a desk out of a walk from `request.before` backwards, for whoever reads it for more."""
     below = await _below(desk, walk.coverage)
     coverage = _board_coverage(desk, walk.coverage, below)
     seen = {row.sequence: row for row in below.seen}

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 import pytest
 import simcord
-from recall_bot.config import Config, StandingsConfig
+from recall_bot.config import Config
 
-from tests.asking import answer_of, ask, buttons, configured, history, raw_text, text_of
-from tests.inertness import read_line
+from tests.asking import ask, configured, history, text_of
 from tests.stage import Stage, set_stage
 
 
@@ -28,9 +26,21 @@ async def stage(env: simcord.Env) -> Stage:
     return await set_stage(env, counting())
 
 
+def link(stage: Stage, message_id: int) -> str:
+    return f"https://discord.com/channels/{stage.guild.id}/{stage.channel.id}/{message_id}"
+
+
 async def test_a_topic_shows_its_supporters_of_the_needed_number_and_where_they_said_so(stage: Stage) -> None:
     [fact] = history(stage, ["the canary held"])
     proposal = await stage.scout.send(stage.channel, "!propose #stage three regions")
     support = await stage.ada.send(stage.channel, f"!support #stage ^{fact} it held")
-    print(raw_text(await ask(stage, "standings")))
-    print(raw_text(await ask(stage, "standings", show="traces")))
+
+    shown = text_of(answer := await ask(stage, "standings"))
+
+    assert answer.ephemeral
+    assert "**Quorum: #stage is carried.**" in shown
+    assert "**#stage** · 2 of 2 supporters · **carried** · weight 1,400\n" in shown
+    scout, ada = link(stage, proposal.id), link(stage, support.id)
+    assert f"supported by **scout** (app) [1]({scout}), **ada** [1]({ada})\n" in shown
+    assert "I looked at all 3 messages, back to the very first" in shown
+    assert "Everyone votes; 2 supporters carry a topic; the newest 500 messages count" in shown

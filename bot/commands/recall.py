@@ -43,7 +43,8 @@ HELP = """\
 **To settle something.** `!propose #topic text` puts an option on the floor, `!support #topic ^ID text` stands \
 behind it for a reason, `!object >ID ^ID text` answers its advocate, `!refute #topic ^ID text` argues against it, \
 `!evidence` and `!question` say and ask what is known, `!commit #topic` records what is carried.
-**Asked.** `/search` looks through the history, `/pins` shows the board, `/standings` where topics stand. Only you see the answer, unless `public`.
+**Asked.** `/search` looks through the history, `/pins` shows the board, `/standings` where topics stand. \
+Only you see the answer, unless `public`.
 **Unasked.** Nothing, until somebody with Manage Channels writes `/recall enable` in a channel: then long messages \
 are told by how much they run over, and a marker that counts gets a 📌. `/recall disable` ends that.
 **What is stored.** The channel is the only log. Recall keeps a copy of what it has read, to ask Discord less; \

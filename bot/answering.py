@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import aiohttp
 import discord
@@ -43,6 +43,7 @@ UNSENT: Final = (discord.HTTPException, discord.InteractionResponded, aiohttp.Cl
 """What a request to Discord can end in; the interaction may be gone (10062), or its fifteen minutes over."""
 
 Interaction: TypeAlias = discord.Interaction[Any]
+Made = TypeVar("Made")
 
 _log = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ async def respond(
     """
     progress = ProgressLine(interaction, now=services.now)
     try:
-        answer = await _made(interaction, services, make, progress, public=public, cooldown=cooldown)
+        answer = await made(interaction, services, make, progress, public=public, cooldown=cooldown)
     except Exception as error:  # noqa: BLE001 - this is where every failure becomes a sentence
         log_failure(interaction, error)
         await progress.close(take_back=interaction.message is not None)
@@ -135,15 +136,16 @@ async def respond(
     await _show(interaction, answer)
 
 
-async def _made(
+async def made(
     interaction: Interaction,
     services: Services,
-    make: Callable[[Asking], Awaitable[Answer]],
+    make: Callable[[Asking], Awaitable[Made]],
     progress: ProgressLine,
     *,
     public: bool,
     cooldown: bool,
-) -> Answer:
+) -> Made:
+    """Return what `make` makes once there is a place to walk; raises `Busy` where there is none."""
     asker = Asker.of(interaction)
     seconds = settings_of(services, asker.here).search.cooldown_seconds if cooldown else 0
     async with services.walks.admit(asker.guild.id, asker.member.id, cooldown_seconds=seconds):

@@ -24,7 +24,8 @@ import recall
 
 from . import paging
 from .acknowledge import Acknowledgements
-from .commands import COMMANDS, AppCommand
+from .answering import Interaction
+from .commands import COMMANDS, AppCommand, take_form
 from .config import Config
 from .desks import address_reader
 from .gateway import Gateway
@@ -188,6 +189,11 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_thread_remove(self, thread: discord.Thread) -> None:
         """Let go of a private thread that nothing is told of any more."""
         self._gateway.thread_left(thread)
+
+    @commands.Cog.listener()
+    async def on_interaction(self, interaction: Interaction) -> None:
+        """Take in a form that was filled in; commands and buttons are told apart by the client."""
+        await take_form(interaction, self.services)
 
     @commands.Cog.listener("on_guild_channel_update")
     @commands.Cog.listener("on_guild_role_update")

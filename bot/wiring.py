@@ -15,7 +15,7 @@ from .housekeeping import Housekeeping
 from .matcher import Matcher
 from .mirror import Mirror
 from .pages import Reads
-from .posting import LinePace
+from .posting import Posts
 from .prewarm import Prewarm
 from .recent import Recent
 from .retention import Retention
@@ -123,5 +123,5 @@ def make_services(
         now=now,
         state=state,
         mirror=reads.mirror,
-        lines_posted=LinePace(clock=clock),
+        posts=Posts(clock=clock),
     )

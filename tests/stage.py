@@ -20,6 +20,7 @@ import discord
 import msgspec
 import simcord
 from recall_bot.cog import RecallCog
+from recall_bot.commands import COMMANDS
 from recall_bot.config import ChannelsConfig, Config, Snowflake
 from recall_bot.host import RecallBot
 from simcord.actors import MemberActor
@@ -91,6 +92,12 @@ class Stage:
         stored = self.env.backend.get_message(message.channel.id, message.id)
         self.env.backend.emit("MESSAGE_UPDATE", dict(message_payload(self.env.backend, stored)))
         await self.settle()
+
+
+def command_names() -> set[str]:
+    """Return the names of all commands and menus."""
+    unused: Any = None
+    return {build(unused).name for build in COMMANDS}
 
 
 def make_bot(env: simcord.Env, config: Config) -> RecallBot:

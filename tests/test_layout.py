@@ -92,6 +92,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/doctor/remote.py",
         "bot/failures.py",
         "bot/finding.py",
+        "bot/forms.py",
         "bot/gateway.py",
         "bot/history.py",
         "bot/host.py",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from .context import ContextAnswer, ContextRequest, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
 from .keeping import needed_by_boards
+from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
 from .pins import (
     BOARD_CHECKS,
@@ -75,6 +76,7 @@ __all__ = [
     "Voters",
     "WhereIs",
     "context",
+    "known_labels",
     "needed_by_boards",
     "overruns",
     "pins",

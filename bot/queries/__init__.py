@@ -10,8 +10,8 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
-from .context import ContextAnswer, ContextRequest, context
-from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
+from .context import ContextAnswer, ContextRequest, NoOneChannel, context
+from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
@@ -59,6 +59,7 @@ __all__ = [
     "LeftOut",
     "MarkerReach",
     "MarkerRows",
+    "NoOneChannel",
     "OpenDesk",
     "Overrun",
     "OverrunsAnswer",
@@ -75,11 +76,13 @@ __all__ = [
     "TopicReport",
     "Voters",
     "WhereIs",
+    "chronological",
     "context",
     "known_labels",
     "needed_by_boards",
     "overruns",
     "pins",
+    "read",
     "room_standings",
     "search",
     "settle",

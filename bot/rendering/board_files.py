@@ -20,8 +20,8 @@ from .spoilers import inert_excerpt, inert_text
 def board_json(answer: PinsAnswer, found: Found) -> bytes:
     """Return `{"pins": […], "coverage": {…}, …}` in wire form, ids as strings; the first two as the command line does.
 
-    `beyond` counts live pins over the bound of a board. `gone` and `not_read` name the pinned messages that are so; `last_seen` names those whose line could not be read
-    again, so that the pin is as it was last seen.
+    `beyond` counts live pins over the bound of a board. `gone` and `not_read` name the pinned messages that are so;
+    `last_seen` names those whose line could not be read again, so that the pin is as it was last seen.
     """
     where = {pin.sequence: found.get(pin.sequence, ("not read", None)) for pin in answer.pins}
     wire = {

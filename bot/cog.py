@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 import discord
 from discord import app_commands
@@ -29,6 +29,7 @@ from .commands import COMMANDS, AppCommand, take_form
 from .config import Config
 from .desks import address_reader
 from .gateway import Gateway
+from .matchers import make_matcher
 from .notices import Notices
 from .places import place_ids
 from .readiness import NotReady, check_content_access, check_intents
@@ -36,16 +37,12 @@ from .rows import Identity, row_of
 from .state import NotSaved, State
 from .texts import Texts
 from .threads import ThreadLists
-from .wiring import connected_shards, make_housekeeping, make_matcher, make_mirror, make_reads, make_services
+from .times import utc_now
+from .wiring import connected_shards, make_housekeeping, make_mirror, make_reads, make_services
 
 CLOSE_SECONDS = 2.0  # what notices under way may take to end
 
 _log = logging.getLogger(__name__)
-
-
-def utc_now() -> datetime:
-    """Return the time, in UTC."""
-    return datetime.now(UTC)
 
 
 class RecallCog(commands.Cog, name="Recall"):

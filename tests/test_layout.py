@@ -113,6 +113,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/threads.py",
         "bot/wiring.py",
     ),
+    "mcp": ("bot/mcp_server/serving.py", "bot/mcp_server/stdio.py"),
+    "mcp_types": ("bot/mcp_server/serving.py",),
     "msgspec": (
         "bot/commands/*.py",
         "bot/config.py",
@@ -120,6 +122,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/exports/records.py",
         "bot/matcher_process.py",
         "bot/matcher_worker.py",
+        "bot/mcp_server/*.py",
         "bot/mirror/*.py",
         "bot/queries/*.py",
         "bot/questions.py",
@@ -143,7 +146,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
 }
 
 # What must work, and start fast, where nobody thinks of Discord.
-FREE_OF_DISCORD = ("bot/exports/*.py", "bot/matcher*.py", "bot/queries/*.py", "bot/terminal/*.py")
+FREE_OF_DISCORD = (
+    "bot/contexts.py",
+    "bot/exports/*.py",
+    "bot/matcher*.py",
+    "bot/mcp_server/[!d]*.py",  # but for what reads from Discord
+    "bot/queries/*.py",
+    "bot/terminal/*.py",
+    "bot/turn_*.py",
+)
 
 
 class Import(NamedTuple):

@@ -22,7 +22,7 @@ from discord.ext import commands
 
 import recall
 
-from . import paging
+from . import paging, unpinning
 from .acknowledge import Acknowledgements
 from .answering import Interaction
 from .commands import COMMANDS, AppCommand, take_form
@@ -85,7 +85,7 @@ class RecallCog(commands.Cog, name="Recall"):
         self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
         self._texts = Texts()
         self._commands: list[AppCommand] = []
-        self._buttons = paging.build(self.services)
+        self._buttons = (paging.build(self.services), unpinning.build(self.services))
         self._away: set[int] = set()
         self._checked = False
 
@@ -106,7 +106,7 @@ class RecallCog(commands.Cog, name="Recall"):
                 command = build(self.services)
                 self.bot.tree.add_command(command)
                 self._commands.append(command)
-            self.bot.add_dynamic_items(self._buttons)
+            self.bot.add_dynamic_items(*self._buttons)
         except BaseException:
             await self.cog_unload()
             raise
@@ -122,7 +122,7 @@ class RecallCog(commands.Cog, name="Recall"):
             if self.bot.tree.get_command(command.name, type=kind) is command:
                 self.bot.tree.remove_command(command.name, type=kind)
         self._commands.clear()
-        self.bot.remove_dynamic_items(self._buttons)
+        self.bot.remove_dynamic_items(*self._buttons)
         await self._notices.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
         if self._housekeeping is not None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import discord
 
-from .answering import TURN_ID, Answer, Asking, Interaction, acknowledge, respond, tell
+from .answering import Answer, Asking, Interaction, acknowledge, respond, tell
 from .commands import pins, search
 from .questions import AnyQuestion, SearchQuestion, Turn, read_question, turned
 from .services import Services
+from .views import TURN_ID
 
 NOT_YOURS = "Only whoever asked this can turn its pages. Ask for yourself with `/search` or `/pins`."
 NOT_READABLE = "I cannot turn the pages of this answer any more. Please ask again."

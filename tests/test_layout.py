@@ -110,6 +110,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/single_rows.py",
         "bot/rows.py",
         "bot/threads.py",
+        "bot/unpinning.py",
+        "bot/views.py",
         "bot/wiring.py",
     ),
     "msgspec": (
@@ -126,6 +128,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/sections.py",
         "bot/shown.py",
         "bot/terminal/output.py",
+        "bot/unpinning.py",
         "recall/records.py",
     ),
     "regex": (

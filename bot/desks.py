@@ -35,6 +35,7 @@ from .links import read_link
 from .pages import Reads
 from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
+from .roles import Roles
 from .roots import ThreadLog
 from .rows import row_of
 from .shown import flatten_name
@@ -61,6 +62,7 @@ class Desks:
         self._lists = lists
         self._recent = recent
         self._clock = clock
+        self._roles = Roles(clock=clock)
 
     async def open(
         self,
@@ -103,6 +105,8 @@ class Desks:
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
+            is_webhook=self._reads.identity().webhooks.__contains__,
+            roles_of=functools.partial(self._roles.of, place.guild),
             openings=None if threads is None else functools.partial(_openings, threads),
         )
 
@@ -154,6 +158,10 @@ class Desks:
     def complete_label(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
+
+    def complete_topic(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
+        """Return the topics that an unfinished text may mean; `within` is what `in` holds."""
+        return completing.topics(text, asker, finding.known_place(within, asker), self._recent)
 
     def _markers_of(
         self, place: Place, threads: ThreadList | None

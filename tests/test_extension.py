@@ -98,7 +98,7 @@ async def test_it_loads_beside_a_package_named_bot_with_the_same_commands(their_
         theirs = await start(env, their_bot)
         assert sorted(theirs.bot.extensions) == ["bot.greetings", "recall_bot"]
         parts = {f"recall {part}" for part in ("enable", "disable", "status", "help", "forget-me")}
-        assert set(theirs.ada.available_commands(theirs.channel)) == {"search", "pins", "context", *parts}
+        assert set(theirs.ada.available_commands(theirs.channel)) == {"search", "pins", "standings", "context", *parts}
         message = await theirs.ada.send(theirs.channel, "!pin")
         assert [said.content for said in theirs.channel.history() if said.author.bot] == ["theirs"]
         assert len(env.backend.get_message(theirs.channel.id, message.id).reactions) == 1

@@ -10,13 +10,14 @@ from discord import app_commands
 from ..answering import Interaction
 from ..forms import Filled, FormKind, filled
 from ..services import Services
-from . import context, pin_menu, pins, recall, search, unpin_menu
+from . import context, pin_menu, pins, recall, search, standings, unpin_menu
 
 AppCommand: TypeAlias = app_commands.Command[Any, ..., Any] | app_commands.Group | app_commands.ContextMenu
 
 COMMANDS: tuple[Callable[[Services], AppCommand], ...] = (
     search.build,
     pins.build,
+    standings.build,
     context.build,
     recall.build,
     pin_menu.build,

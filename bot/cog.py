@@ -20,8 +20,9 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from . import paging
-from .commands import COMMANDS, AppCommand
+from . import paging, unpinning
+from .answering import Interaction
+from .commands import COMMANDS, AppCommand, take_form
 from .config import Config
 from .gateway import Gateway
 from .readiness import NotReady, check_content_access, check_intents
@@ -82,7 +83,7 @@ class RecallCog(commands.Cog, name="Recall"):
             clock=clock,
         )
         self._commands: list[AppCommand] = []
-        self._buttons = paging.build(self.services)
+        self._buttons = (paging.build(self.services), unpinning.build(self.services))
         self._away: set[int] = set()
         self._checked = False
 
@@ -103,7 +104,7 @@ class RecallCog(commands.Cog, name="Recall"):
                 command = build(self.services)
                 self.bot.tree.add_command(command)
                 self._commands.append(command)
-            self.bot.add_dynamic_items(self._buttons)
+            self.bot.add_dynamic_items(*self._buttons)
         except BaseException:
             await self.cog_unload()
             raise
@@ -119,7 +120,7 @@ class RecallCog(commands.Cog, name="Recall"):
             if self.bot.tree.get_command(command.name, type=kind) is command:
                 self.bot.tree.remove_command(command.name, type=kind)
         self._commands.clear()
-        self.bot.remove_dynamic_items(self._buttons)
+        self.bot.remove_dynamic_items(*self._buttons)
         await self._unasked.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
         if self._housekeeping is not None:
@@ -172,6 +173,11 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_thread_remove(self, thread: discord.Thread) -> None:
         """Let go of a private thread that nothing is told of any more."""
         self._gateway.thread_left(thread)
+
+    @commands.Cog.listener()
+    async def on_interaction(self, interaction: Interaction) -> None:
+        """Take in a form that was filled in; commands and buttons are told apart by the client."""
+        await take_form(interaction, self.services)
 
     @commands.Cog.listener("on_guild_channel_update")
     @commands.Cog.listener("on_guild_role_update")

@@ -58,12 +58,23 @@ def labels(text: str, asker: Asker, place: Place | None, recent: Recent) -> list
     """Return the labels last read in a place that a text may mean, best first; `#` is optional."""
     if place is None or not asker.may_complete(place):
         return []
-    known = recent.labels(place.id)
+    return _tagged(text, recent.labels(place.id))
+
+
+def topics(text: str, asker: Asker, place: Place | None, recent: Recent) -> list[app_commands.Choice[str]]:
+    """Return the topics last read in a place that a text may mean, best first; `#` is optional."""
+    if place is None or not asker.may_complete(place):
+        return []
+    return _tagged(text, recent.topics(place.id))
+
+
+def _tagged(text: str, known: tuple[str, ...]) -> list[app_commands.Choice[str]]:
+    """Return the known words, written with a `#`, that a text may mean; all of them for none."""
     typed = strip(text).removeprefix("#")
     if not is_blank(typed):
-        candidates = (recall.Candidate(label, label) for label in known)
+        candidates = (recall.Candidate(word, word) for word in known)
         known = tuple(hit.id for hit in recall.rank(recall.TextPattern(typed), candidates, CHOICES))
-    return _choices((f"#{label}", label) for label in known)
+    return _choices((f"#{word}", word) for word in known)
 
 
 def _choices(found: Iterable[tuple[str, str]]) -> list[app_commands.Choice[str]]:

@@ -35,7 +35,9 @@ from .links import read_link
 from .pages import Reads
 from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
+from .roles import Roles
 from .roots import ThreadLog
+from .rows import row_of
 from .shown import flatten_name
 from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
@@ -60,6 +62,7 @@ class Desks:
         self._lists = lists
         self._recent = recent
         self._clock = clock
+        self._roles = Roles(clock=clock)
 
     async def open(
         self,
@@ -102,8 +105,34 @@ class Desks:
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
+            is_webhook=self._reads.identity().webhooks.__contains__,
+            roles_of=functools.partial(self._roles.of, place.guild),
             openings=None if threads is None else functools.partial(_openings, threads),
         )
+
+    def known(self, place: Place, asker: Asker) -> OpenDesk | None:
+        """Return a place as a desk of what the mirror is sure of, for forms: no request is made, and no more read.
+
+        None where the asker may not read it, as far as that is known.
+        """
+        if not asker.may_complete(place):
+            return None
+        threads = self._threads_of(place)
+        history = self.history(place, None if threads is None else threads.known(), only_known=True)
+        log: recall.SessionLog = history
+        if channel_of_root(place) is not None:
+            log = ThreadLog(history, place.id, _no_row)
+        return OpenDesk(
+            log=log,
+            conversation=_conversation(place),
+            left_out=history.left_out,
+            markers=self._markers_of(place, threads),
+            address=functools.partial(message_address, place),
+        )
+
+    def row_of(self, message: discord.Message) -> recall.LogMessage | None:
+        """Return the row of a message; None for one that is no row."""
+        return row_of(message, identity=self._reads.identity())
 
     def note(self, place: Place, message: discord.Message) -> None:
         """Know at once of a message of our own that was just posted in a place."""
@@ -130,6 +159,10 @@ class Desks:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
         return completing.labels(text, asker, finding.known_place(within, asker), self._recent)
 
+    def complete_topic(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
+        """Return the topics that an unfinished text may mean; `within` is what `in` holds."""
+        return completing.topics(text, asker, finding.known_place(within, asker), self._recent)
+
     def _markers_of(
         self, place: Place, threads: ThreadList | None
     ) -> Callable[[int, int], Awaitable[MarkerRows]] | None:
@@ -148,21 +181,26 @@ class Desks:
         after: int | None = None,
         deadline: float | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        only_known: bool = False,
     ) -> HistoryLog:
         """Return the history of a place for whoever need not be asked what they may read; see `HistoryLog`.
 
-        `threads`: its list of threads, None for the one that is known.
+        `threads`: its list of threads, None for the one that is known. `only_known`: no request is made.
         """
-        desk_id = _desk_id(place)
+        desk_id, pages = _desk_id(place), self._reads.known_pages if only_known else self._reads.pages
         return HistoryLog(
-            None if isinstance(place, discord.ForumChannel) else self._reads.pages(place, desk_id=desk_id),
+            None if isinstance(place, discord.ForumChannel) else pages(place, desk_id=desk_id),
             threads=threads or self._threads_of(place),
-            open_thread=functools.partial(self._reads.pages, desk_id=desk_id),
+            open_thread=functools.partial(pages, desk_id=desk_id),
             after=after,
             deadline=deadline,
             clock=self._clock,
             on_progress=on_progress,
         )
+
+
+async def _no_row() -> None:
+    """Be the root of a thread where it may not be asked for."""
 
 
 class _Showing:

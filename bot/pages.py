@@ -158,6 +158,14 @@ class Reads:
         """Return the history of a channel or thread that belongs to a desk."""
         return _SharedPages(self, channel, mirror_place(channel, desk_id))
 
+    def known_pages(self, channel: Readable, *, desk_id: int) -> Pages:
+        """Return what the mirror is sure of in a channel or thread; where that ends, reading is `Unavailable`."""
+        return _KnownPages(self.pages(channel, desk_id=desk_id), self._newest_known(channel.id))
+
+    def _newest_known(self, place_id: int) -> int | None:
+        spans = [] if self.mirror is None else self.mirror.claims.spans(place_id)
+        return spans[-1].high if spans else None
+
     def guild_now(self, guild: discord.Guild) -> discord.Guild | None:
         """Return a guild as the client has it now: another object than the one of an older gateway session."""
         return guild if self._find_guild is None else self._find_guild(guild.id)
@@ -189,6 +197,26 @@ class Reads:
     def withheld(self, rows: Iterable[recall.LogMessage]) -> tuple[int, ...]:
         """Return which rows must not be stored."""
         return tuple(row.sequence for row in rows if self.withholds(recall.author_id(row.author)))
+
+
+class _KnownPages:
+    """Read a place as far as that costs no request, from `newest` down where it is not known up to now."""
+
+    def __init__(self, pages: Pages, newest: int | None) -> None:
+        self._pages = pages
+        self._newest = newest
+
+    async def read(self, before: int | None, size: int) -> Page:
+        """See `Pages.read`."""
+        if before is None and not self._pages.is_known(None):
+            before = self._newest
+        if not self._pages.is_known(before):
+            raise Unavailable("discord_down")
+        return await self._pages.read(before, size)
+
+    def is_known(self, before: int | None) -> bool:
+        """See `Pages.is_known`."""
+        return self._pages.is_known(before)
 
 
 class _SharedPages:

@@ -12,12 +12,13 @@ from typing import Any
 
 import discord
 
-from .answering import TURN_ID, Answer, Asking, Interaction, acknowledge, respond, tell
-from .commands import pins, search
-from .questions import AnyQuestion, SearchQuestion, Turn, read_question, turned
+from .answering import Answer, Asking, Interaction, acknowledge, respond, tell
+from .commands import pins, search, standings
+from .questions import AnyQuestion, SearchQuestion, StandingsQuestion, Turn, read_question, turned
 from .services import Services
+from .views import TURN_ID
 
-NOT_YOURS = "Only whoever asked this can turn its pages. Ask for yourself with `/search` or `/pins`."
+NOT_YOURS = "Only whoever asked this can turn its pages. Ask for yourself with `/search`, `/pins` or `/standings`."
 NOT_READABLE = "I cannot turn the pages of this answer any more. Please ask again."
 
 TurnItem = discord.ui.DynamicItem[discord.ui.Button[discord.ui.View]]
@@ -77,4 +78,6 @@ async def answer(asking: Asking, question: AnyQuestion) -> Answer:
     """Answer any question that an answer can carry."""
     if isinstance(question, SearchQuestion):
         return await search.answer(asking, question)
+    if isinstance(question, StandingsQuestion):
+        return await standings.answer(asking, question)
     return await pins.answer(asking, question)

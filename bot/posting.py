@@ -4,44 +4,52 @@ The channel is the only log, so what a click means has to stand there as a line:
 an answer to that person's interaction. Discord keeps with the message whose interaction it answers, and by that
 alone the line is a row of that person, whoever reads it, after any restart and in any export (`shown.own_line`).
 
-    if await acknowledge(interaction, public=False):                     # only then
-        line = pin_line(message_id, "limits", "as measured")             # or unpin_line, trace_line
-        posted = await post_line(interaction, services, line)
-        await tell(interaction, f"Pinned: {posted.jump_url}")
+    async def make(asking: Asking) -> Asked:                  # reads what it needs; a Refusal is told to the asker
+        return Asked(pin_line(message_id, "limits", "as measured"), "Pinned.")     # or unpin_line, trace_line
 
-Nothing that was typed can make a second line or another marker of it: it is flattened, written by the library's
-own renderer, and posted only if what is read back is that very line. Posting pings nobody, notifies nobody and
-unfolds no link. It gets nobody past a closed thread, a missing right, a timeout or slow mode.
+    await post_asked(interaction, services, make)             # acknowledges, posts, tells
+
+The line is one that `marker_lines` made. Posting it pings nobody, notifies nobody and unfolds no link, and it gets
+nobody past a closed thread, a missing right, a timeout or slow mode.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
-import unicodedata
-from collections.abc import Callable
+import weakref
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
 import discord
 
-import recall
-
 from .access import Asker, Place
-from .answering import SILENT, UNSENT, Interaction, described
-from .errors import Refusal
+from .answering import (
+    SILENT,
+    UNSENT,
+    Asking,
+    Interaction,
+    ProgressLine,
+    acknowledge,
+    described,
+    links_of,
+    log_failure,
+    made,
+    tell,
+)
+from .errors import Refusal, sentence_of
+from .marker_lines import checked_line
 from .pace import Pace
-from .rendering.inert import neutral, width
+from .places import place_ids
 from .services import Services
-from .shown import own_line, shown
 
-LINE_WIDTH: Final = 2_000  # the most that Discord takes for a message
 LINES_PER_MINUTE: Final = 10  # for each member; who types is held to about that by Discord (a guess)
 WRITERS_REMEMBERED: Final = 10_000  # members whose last line is kept for slow mode
 POSTING: Final = "Posting the line…"
 
 NoPosting: TypeAlias = Literal["archived", "locked", "asker", "bot", "pace"]
-
-_SOMEBODY: Final = recall.PersonAuthor(id="0", label="")
 
 _log = logging.getLogger(__name__)
 
@@ -76,29 +84,14 @@ class SlowMode(Refusal):
         self.seconds = seconds
 
 
-class NotALine(Refusal):
-    """Say that what was typed makes no marker line."""
-
-    template = "That cannot be written as one marker line. Leave signs and markup out of it."
-
-
-class LineTooLong(Refusal):
-    """Say that a line would be longer than a message may be."""
-
-    template = "That makes a line of more than {limit:,} characters. Shorten it."
-
-    def __init__(self) -> None:
-        self.limit = LINE_WIDTH
-
-
 class NotPosted(Refusal):
     """Say that Discord did not take the line."""
 
     template = "Discord did not take the line, so nothing has changed. Try again in a moment."
 
 
-class LinePace:
-    """Remember when a member last had a line posted, so that menus get nobody past slow mode.
+class Posts:
+    """Hold what is known of lines posted for somebody: who had the last one when, and whose turn it is in a desk.
 
     `clock` counts seconds and never goes back (`time.monotonic`).
     """
@@ -107,6 +100,14 @@ class LinePace:
         self._clock = clock
         self._minute = Pace(LINES_PER_MINUTE, clock=clock)
         self._last: dict[tuple[int, int], float] = {}
+        self._turns: weakref.WeakValueDictionary[int, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    def turn(self, desk_id: int) -> asyncio.Lock:
+        """Return what is held from reading a board until the line is posted: whoever is second reads the first's."""
+        turn = self._turns.get(desk_id)
+        if turn is None:
+            turn = self._turns[desk_id] = asyncio.Lock()
+        return turn
 
     def admit(self, place_id: int, member_id: int, *, slow_seconds: int) -> None:
         """Count a line that is about to be posted; raises `SlowMode` or `MayNotPost` when it has to wait."""
@@ -122,51 +123,12 @@ class LinePace:
             del self._last[next(iter(self._last))]
 
 
-def typed(text: str) -> str:
-    """Return what was typed into a form on one line, in Unicode NFC, without what cannot be seen.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold a line to be posted, and what its asker is told when it stands."""
 
-    Markup for mentions becomes what a client shows, by id: the line then reads the same whatever somebody is called.
-    """
-    return unicodedata.normalize("NFC", neutral(shown(text)))
-
-
-def pin_line(target: int, label: str = "", note: str = "") -> str:
-    """Write the line that pins a message; `label` and `note` are as typed, and blank for none.
-
-    The label's `#` is optional, white space in it becomes a hyphen. Raises `NotALine` and `LineTooLong`.
-    """
-    label = typed(typed(label).removeprefix("#"))
-    pin = recall.PinDirective(recall.PinAction.PIN, label or None, typed(note) or None, 0, target, _SOMEBODY)
-    return _pin_line(pin)
-
-
-def unpin_line(target: int) -> str:
-    """Write the line that takes a pin off the board."""
-    return _pin_line(recall.PinDirective(recall.PinAction.UNPIN, None, None, 0, target, _SOMEBODY))
-
-
-def trace_line(
-    kind: recall.TraceKind, topic: str = "", *, target: int | None = None, cite: int | None = None, text: str = ""
-) -> str:
-    """Write the line of a trace; `topic` and `text` are as typed, and blank for none.
-
-    The topic's `#` is optional, white space in it becomes a hyphen. Signs in the text mean what they mean when typed:
-    `^7` is one cite more. Raises `NotALine` and `LineTooLong`.
-    """
-    topic = typed(typed(topic).removeprefix("#")).replace(" ", "-")
-    said = [f"#{topic}"] if topic else []
-    said += [] if target is None else [f">{target}"]
-    said += [] if cite is None else [f"^{cite}"]
-    read = recall.resolve_traces(
-        " ".join([f"!{kind}", *said, typed(text)]), None, author=_SOMEBODY, sequence=0, dialect="discord"
-    )
-    if len(read) != 1:
-        raise NotALine
-    (trace,) = read
-    meant = (kind, topic or trace.topic, trace.target if target is None else target)
-    if (trace.kind, trace.topic, trace.target) != meant or (cite is not None and trace.cites[:1] != (cite,)):
-        raise NotALine
-    return _checked(recall.render_trace(trace))
+    line: str
+    told: str
 
 
 def check_may_post(interaction: Interaction) -> Place:
@@ -176,17 +138,28 @@ def check_may_post(interaction: Interaction) -> Place:
     channels of a guild.
     """
     asker = Asker.of(interaction)
-    here, bot = asker.here, asker.guild.me
-    if isinstance(here, discord.Thread):
-        if here.locked:
-            raise MayNotPost("locked")
-        if here.archived:
-            raise MayNotPost("archived")
+    here = asker.here
+    why = _closed(here)
+    if why is not None:
+        raise MayNotPost(why)
     if not _may_send(here, interaction.permissions) or asker.member.is_timed_out():
         raise MayNotPost("asker")
-    if not _may_send(here, interaction.app_permissions) or not _may_send(here, here.permissions_for(bot)):
+    if not _may_send(here, interaction.app_permissions) or not may_be_posted_in(here):
         raise MayNotPost("bot")
     return here
+
+
+def may_be_posted_in(place: Place, member: discord.Member | None = None) -> bool:
+    """Say whether lines can be posted in a place for a member, or for anybody, as far as that is known here."""
+    if _closed(place) is not None or not _may_send(place, place.permissions_for(place.guild.me)):
+        return False
+    return member is None or _may_send(place, place.permissions_for(member))
+
+
+def _closed(place: Place) -> NoPosting | None:
+    if not isinstance(place, discord.Thread):
+        return None
+    return "locked" if place.locked else "archived" if place.archived else None
 
 
 async def post_line(interaction: Interaction, services: Services, line: str) -> discord.Message:
@@ -198,12 +171,12 @@ async def post_line(interaction: Interaction, services: Services, line: str) -> 
     rights = interaction.permissions
     free = rights.manage_messages or rights.manage_channels or rights.bypass_slowmode
     slow_seconds: int = 0 if free else getattr(here, "slowmode_delay", 0)
-    services.lines_posted.admit(here.id, interaction.user.id, slow_seconds=slow_seconds)
+    services.posts.admit(here.id, interaction.user.id, slow_seconds=slow_seconds)
     try:
         if interaction.message is None:  # while the first answer waits for its text, whatever is sent becomes it
             await interaction.edit_original_response(content=POSTING, allowed_mentions=SILENT)
         posted = await interaction.followup.send(
-            _checked(line), wait=True, silent=True, suppress_embeds=True, allowed_mentions=SILENT
+            checked_line(line), wait=True, silent=True, suppress_embeds=True, allowed_mentions=SILENT
         )
     except UNSENT as error:
         _log.warning("a line for interaction %s could not be posted: %s", interaction.id, described(error))
@@ -212,21 +185,31 @@ async def post_line(interaction: Interaction, services: Services, line: str) -> 
     return posted
 
 
-def _pin_line(pin: recall.PinDirective) -> str:
-    line = _checked(recall.render_directive(pin))
-    (read,) = recall.read_directives(line, author=_SOMEBODY, sequence=0, dialect="discord")
-    if (read.action, read.target) != (pin.action, pin.target) or (pin.label is not None and read.label is None):
-        raise NotALine
-    return line
+async def post_asked(interaction: Interaction, services: Services, make: Callable[[Asking], Awaitable[Asked]]) -> None:
+    """Acknowledge, make a line, post it and tell the asker, or say in one sentence why not.
 
+    Nobody else's line comes between what `make` reads and the line. Raises nothing but `CancelledError`.
+    """
+    if not await acknowledge(interaction, public=False):
+        return
+    progress = ProgressLine(interaction, now=services.now)
 
-def _checked(line: str) -> str:
-    """Return a line if it is one, and will be the row of whoever it is posted for."""
-    if width(line) > LINE_WIDTH:
-        raise LineTooLong
-    if shown(line) != line or own_line(line, bare=True, invoker=_SOMEBODY) is None:
-        raise NotALine
-    return line
+    async def post(asking: Asking) -> str:
+        asked = await make(asking)
+        await progress.close()
+        posted = await post_line(interaction, services, asked.line)
+        link = links_of(asking.asker.here).to(posted.id)  # the answer that came does not know its guild
+        return f"{asked.told} [This line]({link}) says so."
+
+    try:
+        here = check_may_post(interaction)
+        async with services.posts.turn(place_ids(here)[-1]):
+            told = await made(interaction, services, post, progress, public=False, cooldown=False)
+    except Exception as error:  # noqa: BLE001 - this is where every failure becomes a sentence
+        log_failure(interaction, error)
+        told = sentence_of(error)
+    await progress.close()
+    await tell(interaction, told)
 
 
 def _may_send(here: Place, rights: discord.Permissions) -> bool:

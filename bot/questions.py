@@ -82,7 +82,20 @@ class PinsQuestion(Question, frozen=True, array_like=True, tag="p1", kw_only=Tru
     reach: Annotated[int, msgspec.Meta(ge=0, le=REACH_DOUBLINGS)] = 0
 
 
-AnyQuestion: TypeAlias = SearchQuestion | PinsQuestion
+class StandingsQuestion(Question, frozen=True, array_like=True, tag="t1", kw_only=True):
+    """Ask for standings, or for the lines behind them. `at` is the message that they are as of, null for `upper`.
+
+    `reach` counts as that of a board does.
+    """
+
+    show: Literal["standings", "traces"] = "standings"
+    topic: Annotated[str, msgspec.Meta(max_length=LABEL_CHARS)] | None = None
+    at: Snowflake | None = None
+    assumed_utc: bool = False
+    reach: Annotated[int, msgspec.Meta(ge=0, le=REACH_DOUBLINGS)] = 0
+
+
+AnyQuestion: TypeAlias = SearchQuestion | PinsQuestion | StandingsQuestion
 
 
 def question_url(question: AnyQuestion, guild_id: int) -> str | None:

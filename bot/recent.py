@@ -1,4 +1,4 @@
-"""Remember who wrote and which labels were pinned under, place by place, for completions only.
+"""Remember who wrote, and the labels and topics written, place by place, for completions only.
 
 A completion has no time to read history and may fetch nothing. It offers what earlier questions happened to
 read, to those who may read that place when they type. Nothing here is an answer, nothing is kept on disk, and
@@ -28,10 +28,11 @@ class _Place:
 
     authors: dict[KnownAuthor, int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
+    topics: dict[str, int] = field(default_factory=dict)
 
 
 class Recent:
-    """Hold the authors and labels last read in each place, by the place's id."""
+    """Hold the authors, labels and topics last read in each place, by the place's id."""
 
     def __init__(self) -> None:
         self._places: dict[int, _Place] = {}
@@ -48,8 +49,12 @@ class Recent:
             for directive in recall.read_directives(row.content, author=row.author, sequence=0, dialect="discord"):
                 if directive.label is not None and len(directive.label) <= RECENT_LABEL_CHARS:
                     _meet(place.labels, directive.label, row.sequence)
+            for trace in recall.read_traces((row,), dialect="discord"):
+                if trace.topic is not None and len(trace.topic) <= RECENT_LABEL_CHARS:
+                    _meet(place.topics, trace.topic, row.sequence)
         _forget(place.authors, RECENT_AUTHORS)
         _forget(place.labels, RECENT_LABELS)
+        _forget(place.topics, RECENT_LABELS)
 
     def authors(self, place_id: int) -> tuple[KnownAuthor, ...]:
         """Return the authors met in a place, last to write first; one id comes once for each name it used."""
@@ -60,6 +65,11 @@ class Recent:
         """Return the labels met in a place, last written first."""
         place = self._places.get(place_id)
         return () if place is None else _newest_first(place.labels)
+
+    def topics(self, place_id: int) -> tuple[str, ...]:
+        """Return the topics met in a place, last written first."""
+        place = self._places.get(place_id)
+        return () if place is None else _newest_first(place.topics)
 
 
 class RememberingLog:

@@ -19,7 +19,7 @@ thread's starter is the thread's root and has no parent; a private thread is a d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import discord
 
@@ -44,10 +44,15 @@ from .shown import (
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Know our own messages: the bot's user id, and the ids under which it has written before."""
+    """Know our own messages: the bot's user id, and the ids under which it has written before.
+
+    `webhooks` collects the ids of the webhooks among the authors that are met, which a row does not tell from bots.
+    What the mirror gives was met in the same process, so there they are all known. A server has few of them.
+    """
 
     self_id: int
     former_ids: Collection[int] = ()
+    webhooks: set[str] = field(default_factory=set, compare=False)
 
     def owns(self, user_id: int) -> bool:
         """Say whether a message of this user is one of ours."""
@@ -90,7 +95,7 @@ def unnamed_row_of(
         return None
     names = _names(message)
     content, extras = shown(message.content, names), extras_of(message)
-    author: recall.Author | None
+    author: recall.PersonAuthor | recall.AgentAuthor | None
     if not identity.owns(message.author.id):
         author = _author(message)
     elif number in AUTHORED_TYPES:
@@ -99,6 +104,8 @@ def unnamed_row_of(
         author = None
     if author is None:
         return None
+    if _webhook(message) is not None:
+        identity.webhooks.add(author.id)
     chat_id, parent = place_of(place or message.channel, message.id)
     if number not in AUTHORED_TYPES:  # its content and embeds may be a name, or what a filter has blocked
         kind = recall.SystemAuthor(kind=type_name(number), label=recall.author_label(author))
@@ -154,11 +161,17 @@ def _author(message: discord.Message) -> recall.PersonAuthor | recall.AgentAutho
     """Return who wrote a message: an agent by its webhook or user id, or a person."""
     user = message.author
     label = flatten_name(_name_of(user, message.guild))
-    hook = message.webhook_id
-    if hook is not None and hook != message.application_id:  # an app's answer names itself as its webhook
+    hook = _webhook(message)
+    if hook is not None:
         return recall.AgentAuthor(id=str(hook), label=label or str(hook))
-    kind = recall.AgentAuthor if user.bot or hook is not None else recall.PersonAuthor
+    kind = recall.AgentAuthor if user.bot or message.webhook_id is not None else recall.PersonAuthor
     return kind(id=str(user.id), label=label or str(user.id))
+
+
+def _webhook(message: discord.Message) -> int | None:
+    """Return the webhook that wrote a message; an app's answer names the app itself as its webhook."""
+    hook = message.webhook_id
+    return None if hook == message.application_id else hook
 
 
 def _invoker(message: discord.Message) -> recall.PersonAuthor | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .config import Config
     from .desks import Desks
     from .mirror import Mirror
-    from .posting import LinePace
+    from .posting import Posts
     from .queries import ExpressionMatcher
     from .recent import Recent
     from .state import State
@@ -84,7 +84,7 @@ class Services:
     now: Callable[[], datetime]
     state: State
     mirror: Mirror | None
-    lines_posted: LinePace
+    posts: Posts
 
     def is_enabled(self, place_ids: Sequence[int]) -> bool:
         """Say whether Recall may act unasked in a place, given as a thread and its parent, or a channel alone.

@@ -71,6 +71,13 @@ class ThreadList:
             if not thread.is_private() and thread.id not in self._gone
         ]
 
+    def known(self) -> ThreadList:
+        """Return the threads known now, as a list that asks Discord for no more."""
+        known = ThreadList(self.parent, self._bounds)
+        known._archived, known._gone, known.stale = dict(self._archived), set(self._gone), self.stale
+        known.complete_above = 0
+        return known
+
     def note(self, thread: discord.Thread) -> None:
         """Take in a thread that was just archived: the cache forgets it, and the listing came before."""
         self._archived[thread.id] = thread

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from .errors import Refusal
-from .links import SNOWFLAKE_BOUND, SNOWFLAKE_DIGITS, read_snowflake
+from .links import SNOWFLAKE_BOUND, SNOWFLAKE_DIGITS, read_link, read_snowflake
 
 FIRST_INSTANT: Final = datetime(2015, 1, 1)  # noqa: DTZ001 - UTC; reckoned without zones, which end at year 9999
 SNOWFLAKE_SHIFT: Final = 22  # bits below the milliseconds
@@ -60,6 +60,20 @@ def parse_before(text: str, now: datetime) -> Bound:
 
 def parse_after(text: str, now: datetime) -> Bound:
     """Return the bound above which rows are as new as a time, the time itself included. Raises `BadTime`."""
+    number, assumed_utc = _first_sequence(text, now)
+    return Bound(max(0, number - 1), assumed_utc)
+
+
+def parse_at(text: str, now: datetime) -> Bound:
+    """Return the newest sequence that there was at a time, or with a message, given by its ID or its link.
+
+    The message itself is included, the instant of a time is not. Raises `BadTime`.
+    """
+    text = text.strip()
+    link = read_link(text)
+    message = link.message_id if link is not None else read_snowflake(text)
+    if message is not None and (link is not None or len(text) >= SNOWFLAKE_DIGITS):
+        return Bound(min(message, LAST_BOUND))
     number, assumed_utc = _first_sequence(text, now)
     return Bound(max(0, number - 1), assumed_utc)
 

@@ -15,7 +15,7 @@ from .housekeeping import Housekeeping
 from .matcher import Matcher
 from .mirror import Mirror
 from .pages import Reads
-from .posting import LinePace
+from .posting import Posts
 from .prewarm import Prewarm
 from .recent import Recent
 from .retention import Retention
@@ -74,9 +74,10 @@ def make_reads(
     client: discord.Client, config: Config, mirror: Mirror | None, state: State, *, clock: Callable[[], float]
 ) -> Reads:
     """Return what all questions share of reading."""
+    webhooks: set[str] = set()
 
     def identity() -> Identity:
-        return Identity(0 if client.user is None else client.user.id, config.identity.former_ids)
+        return Identity(0 if client.user is None else client.user.id, config.identity.former_ids, webhooks)
 
     configured = frozenset(str(author_id) for author_id in config.mirror.never_store)
 
@@ -122,5 +123,5 @@ def make_services(
         now=now,
         state=state,
         mirror=reads.mirror,
-        lines_posted=LinePace(clock=clock),
+        posts=Posts(clock=clock),
     )

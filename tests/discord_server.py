@@ -42,7 +42,7 @@ class DiscordServer:
             return _json({"message": "no", "code": 0}, self.login_status)
         if path.endswith("/commands") and request.method == "PUT":
             self.commands = [
-                {**command, "id": str(i), "application_id": "100", "version": "1"}
+                {"description": "", **command, "id": str(i), "application_id": "100", "version": "1"}
                 for i, command in enumerate(await request.json(), start=1)
             ]
         limits = {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 1}

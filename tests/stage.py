@@ -20,6 +20,7 @@ import discord
 import msgspec
 import simcord
 from recall_bot.cog import RecallCog
+from recall_bot.commands import COMMANDS
 from recall_bot.config import ChannelsConfig, Config, Snowflake
 from recall_bot.host import RecallBot
 from simcord.actors import MemberActor
@@ -62,6 +63,10 @@ class Stage:
         await self.bot.close()
         await self.env.restart_bot(make_bot(self.env, self.config))
 
+    def place(self, place_id: int) -> ChannelHandle:
+        """Return a channel or thread, to be written in."""
+        return ChannelHandle(self.env, self.guild, self.env.backend.get_channel(place_id))
+
     def ours(self, channel: ChannelHandle | None = None) -> list[discord.Message]:
         """Return what the bot has written in a channel that stands there now, oldest first."""
         me = self.bot.user
@@ -91,6 +96,12 @@ class Stage:
         stored = self.env.backend.get_message(message.channel.id, message.id)
         self.env.backend.emit("MESSAGE_UPDATE", dict(message_payload(self.env.backend, stored)))
         await self.settle()
+
+
+def command_names() -> set[str]:
+    """Return the names of all commands and menus."""
+    unused: Any = None
+    return {build(unused).name for build in COMMANDS}
 
 
 def make_bot(env: simcord.Env, config: Config) -> RecallBot:

@@ -13,7 +13,7 @@ from recall_bot.config import Config
 from recall_bot.readiness import PORTAL_SWITCH, NotReady
 
 from tests.simcord_shims import fix_app_flags, user_thread
-from tests.stage import Stage, make_bot, open_world, set_stage
+from tests.stage import Stage, command_names, make_bot, open_world, set_stage
 
 
 class AnyBot(commands.Bot):
@@ -69,7 +69,7 @@ async def test_a_client_that_logs_in_later_is_checked_at_its_first_connect(
     undo = fix_app_flags(0)
     bot = AnyBot()
     await bot.add_cog(RecallCog(bot, Config()))
-    assert names(bot) == {"search", "pins", "context", "recall"}
+    assert names(bot) == command_names()
     await env.restart_bot(bot)
     undo()
     assert (dict(bot.cogs), names(bot)) == ({}, set())
@@ -82,7 +82,7 @@ async def test_a_client_that_logs_in_later_keeps_the_cog_where_messages_can_be_r
     await bot.add_cog(cog)
     await env.restart_bot(bot)
     assert bot.get_cog("Recall") is cog
-    assert names(bot) == {"search", "pins", "context", "recall"}
+    assert names(bot) == command_names()
 
 
 async def test_unloading_takes_commands_and_listeners_back_and_leaves_those_of_others(stage: Stage) -> None:
@@ -98,7 +98,7 @@ async def test_unloading_takes_commands_and_listeners_back_and_leaves_those_of_o
 
 async def test_the_buttons_of_answers_are_answered_only_while_the_cog_is_loaded(stage: Stage) -> None:
     registered = stage.bot._connection._view_store._dynamic_items
-    assert len(registered) == 1
+    assert len(registered) == 2
     await stage.bot.remove_cog("Recall")
     assert len(registered) == 0
 
@@ -108,7 +108,7 @@ async def test_a_cog_can_be_loaded_again(stage: Stage) -> None:
     await stage.bot.add_cog(RecallCog(stage.bot, stage.config))
     message = await stage.ada.send(stage.channel, "!pin")
     assert len(stage.reactions(message)) == 1
-    assert names(stage.bot) == {"search", "pins", "context", "recall"}
+    assert names(stage.bot) == command_names()
 
 
 async def test_a_command_of_the_same_name_is_left_alone_and_nothing_of_ours_stays() -> None:

@@ -10,7 +10,7 @@ import pytest
 import simcord
 from recall_bot.__main__ import app
 from recall_bot.contexts import ContextDocument, context_document, fresh_nonce
-from recall_bot.queries import ContextRequest, OpenDesk
+from recall_bot.queries import ContextRequest, OpenDesk, StandingsRequest
 from recall_bot.queries.context import NoOneChannel
 from simcord.builders import ChannelHandle
 from typer.testing import CliRunner, Result
@@ -97,6 +97,17 @@ async def test_everything_of_one_context_comes_from_one_walk() -> None:
     desk.log.read_before = counting  # type: ignore[method-assign]
     await context_document(desk, ContextRequest(VIEWER), nonce=NONCE)
     assert asked == [None]
+
+
+async def test_a_turn_is_told_where_the_floor_stands_from_the_same_walk() -> None:
+    proposed = row(2, "!propose #plan ship", VIEWER)
+    desk = desk_of(row(1, "fact"), proposed, row(3, "!support #plan ^1", PersonAuthor("7", "A")))
+    request = ContextRequest(VIEWER, standings=StandingsRequest())
+    found = frames((await context_document(desk, request, nonce=NONCE)).text)
+    note = texts(found["Where the floor stands"])
+    assert 'Your own last line was [2] "!propose #plan ship": do not repeat it, move the room on' in note
+    nothing = await context_document(desk_of(row(1, "talk")), request, nonce=NONCE)
+    assert "Where the floor stands" not in nothing.text
 
 
 async def test_what_may_not_be_shown_any_more_is_in_no_part_of_it() -> None:

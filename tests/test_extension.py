@@ -18,7 +18,7 @@ from simcord.actors import MemberActor
 from simcord.builders import ChannelHandle
 
 from tests.simcord_shims import fix_app_flags
-from tests.stage import open_world
+from tests.stage import command_names, open_world
 
 THEIR_BOT = """
 import discord
@@ -98,7 +98,7 @@ async def test_it_loads_beside_a_package_named_bot_with_the_same_commands(their_
         theirs = await start(env, their_bot)
         assert sorted(theirs.bot.extensions) == ["bot.greetings", "recall_bot"]
         parts = {f"recall {part}" for part in ("enable", "disable", "status", "help", "forget-me")}
-        assert set(theirs.ada.available_commands(theirs.channel)) == {"search", "pins", "context", *parts}
+        assert set(theirs.ada.available_commands(theirs.channel)) == {"search", "pins", "standings", "context", *parts}
         message = await theirs.ada.send(theirs.channel, "!pin")
         assert [said.content for said in theirs.channel.history() if said.author.bot] == ["theirs"]
         assert len(env.backend.get_message(theirs.channel.id, message.id).reactions) == 1
@@ -121,7 +121,7 @@ async def test_it_unloads_without_a_trace_and_loads_again(their_bot: type[comman
         assert (bot.tree.get_commands(), dict(bot.cogs)) == ([], {})
         assert {name for name, listeners in bot.extra_events.items() if listeners} == {"on_command_error"}  # simcord's
         await bot.load_extension("recall_bot")
-        assert {command.name for command in bot.tree.get_commands()} == {"search", "pins", "context", "recall"}
+        assert {command.name for command in bot.tree.get_commands()} == command_names()
 
 
 async def test_a_wrong_configuration_is_one_line_in_what_discord_py_raises(their_bot: type[commands.Bot]) -> None:

@@ -1,22 +1,15 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall_bot.posting import (
-    LINES_PER_MINUTE,
-    LinePace,
-    LineTooLong,
-    MayNotPost,
-    NotALine,
-    SlowMode,
-    pin_line,
-    trace_line,
-    unpin_line,
-)
+from recall_bot import marker_lines
+from recall_bot.marker_lines import LineTooLong, NotALine, pin_line, trace_line, unpin_line
+from recall_bot.posting import LINES_PER_MINUTE, MayNotPost, Posts, SlowMode
 from recall_bot.shown import own_line, shown
 
 import recall
@@ -100,9 +93,13 @@ def acts_on(line: str) -> list[int | None]:
     return [pin.target for pin in pins] + [trace.target if trace.kind == OBJECT else trace.cites[0] for trace in traces]
 
 
+def test_the_example_of_a_line_is_right() -> None:
+    assert doctest.testmod(marker_lines).failed == 0
+
+
 def test_slow_mode_and_a_minutes_lines_hold_for_what_is_posted_for_somebody() -> None:
     now = [0.0]
-    pace = LinePace(clock=lambda: now[0])
+    pace = Posts(clock=lambda: now[0])
     pace.admit(1, 7, slow_seconds=30)
     with pytest.raises(SlowMode, match="30 s"):
         pace.admit(1, 7, slow_seconds=30)

@@ -13,6 +13,8 @@ import recall
 from ..access import Place
 from ..answering import Answer, Asking, Interaction, acknowledge, completed, place_name, respond
 from ..contexts import context_document, fresh_nonce
+from ..deliberation import standings_request
+from ..places import place_ids
 from ..queries import ContextRequest
 from ..rendering.cards import Card
 from ..rendering.coverage import coverage_note
@@ -60,6 +62,7 @@ def context_request(asking: Asking, place: Place, viewer: recall.Author, before:
         recall.BrevityPolicy(settings.brevity.message_chars, settings.brevity.window),
         before,
         working_set=settings.pins.limit,
+        standings=standings_request(asking.services.config, place.guild.id, place_ids(place)),
     )
 
 

@@ -39,9 +39,12 @@ FORGOTTEN = (
 )
 HELP = """\
 **In the room.** `!pin` pins a message: this one, or the one you answer. `!pin ^ID #label note` pins another. \
-`!unpin ^ID` takes it off. `!propose`, `!support`, `!object`, `!refute`, `!evidence`, `!question` and `!commit` \
-deliberate. A marker counts at the start of a line, outside of code and quotations.
-**Asked.** `/search` looks through the history, `/pins` shows the board. Only you see the answer, unless `public`.
+`!unpin ^ID` takes it off. A marker counts at the start of a line, outside of code and quotations.
+**To settle something.** `!propose #topic text` puts an option on the floor, `!support #topic ^ID text` stands \
+behind it for a reason, `!object >ID ^ID text` answers its advocate, `!refute #topic ^ID text` argues against it, \
+`!evidence` and `!question` say and ask what is known, `!commit #topic` records what is carried.
+**Asked.** `/search` looks through the history, `/pins` shows the board, `/standings` where topics stand. \
+Only you see the answer, unless `public`.
 **Unasked.** Nothing, until somebody with Manage Channels writes `/recall enable` in a channel: then long messages \
 are told by how much they run over, and a marker that counts gets a 📌. `/recall disable` ends that.
 **What is stored.** The channel is the only log. Recall keeps a copy of what it has read, to ask Discord less; \

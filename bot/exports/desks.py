@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
@@ -41,15 +41,22 @@ class ExportedDesk(HeldDesk):
 class Exports:
     """Hold every desk of the files that were read, in the files' order, and all rows, newest first.
 
-    `problems`: a sentence for each file that was not read whole.
+    `problems`: a sentence for each file that was not read whole. `webhooks`: the ids of authors that are webhooks.
     """
 
     desks: tuple[ExportedDesk, ...]
     rows: tuple[recall.LogMessage, ...] = field(repr=False)
     problems: tuple[str, ...] = ()
+    webhooks: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, parts: list[Part], rows: tuple[recall.LogMessage, ...], problems: tuple[str, ...]) -> Self:
+    def of(
+        cls,
+        parts: list[Part],
+        rows: tuple[recall.LogMessage, ...],
+        problems: tuple[str, ...],
+        webhooks: frozenset[str] = frozenset(),
+    ) -> Self:
         """Sort rows (newest first) into the desks that the files' places name."""
         members: dict[str, list[Part]] = {}
         for part in parts:
@@ -63,7 +70,7 @@ class Exports:
             inside = {desk_id: tuple(found) for desk_id, found in sorted_in.items()}
         known = {part.found.place.id for part in parts}
         desks = tuple(_desk(desk_id, found, inside[desk_id], known) for desk_id, found in members.items())
-        return cls(desks, rows, problems)
+        return cls(desks, rows, problems, webhooks)
 
     @property
     def most_rows(self) -> int:
@@ -72,6 +79,9 @@ class Exports:
 
     def open(self, place_id: str | None) -> OpenDesk:
         """Open a desk or thread by its id, or everything (null), for questions. Raises `PlaceUnknown`."""
+        return replace(self._opened(place_id), is_webhook=self.webhooks.__contains__)
+
+    def _opened(self, place_id: str | None) -> OpenDesk:
         if place_id is None:
             return _open(self.desks, self.rows, None)
         desk, thread = held_place(place_id, self.desks)

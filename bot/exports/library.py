@@ -129,7 +129,7 @@ def _joined(parts: list[Part], book: NameBook, own_ids: frozenset[str], problems
     if any(row.sequence == after.sequence for row, after in pairwise(rows)):
         rows = list({row.sequence: row for row in rows}.values())  # the last of each wins, in the place of the first
     rows.reverse()
-    return Exports.of(parts, tuple(rows), problems)
+    return Exports.of(parts, tuple(rows), problems, frozenset(book.webhooks))
 
 
 @contextmanager

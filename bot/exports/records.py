@@ -29,12 +29,16 @@ class Role(Record, frozen=True):
 
 
 class User(Record, frozen=True):
-    """Name an author, a mentioned user, or whoever used a command. `nickname` is what a client shows (2.27)."""
+    """Name an author, a mentioned user, or whoever used a command. `nickname` is what a client shows (2.27).
+
+    `discriminator` is a number in some versions; "0000" is that of a person of today, and of a webhook.
+    """
 
     id: str | None = None
     name: str | None = None
     nickname: str | None = None
     is_bot: bool | None = None
+    discriminator: str | int | None = None
 
 
 class Attachment(Record, frozen=True):

@@ -62,6 +62,7 @@ class NameBook:
     roles: dict[int, str] = field(default_factory=dict)
     channels: dict[int, str] = field(default_factory=dict)
     authors: dict[User, recall.Author] = field(default_factory=dict)
+    webhooks: set[str] = field(default_factory=set)
 
     def author(self, user: User) -> recall.Author:
         """Return the author that a user record stands for; equal records give the very same value."""
@@ -70,6 +71,8 @@ class NameBook:
             name, user_id = name_of(user), user.id or "0"
             kind = recall.AgentAuthor if user.is_bot else recall.PersonAuthor
             known = self.authors[user] = kind(id=user_id, label=flatten_name(name) or user_id)
+            if user.is_bot and user.discriminator is not None and not str(user.discriminator).strip("0"):
+                self.webhooks.add(user_id)  # a bot has digits of its own
             number = snowflake(user.id)
             if name and number is not None:
                 self.users[number] = name

@@ -10,9 +10,10 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
-from .context import ContextAnswer, ContextRequest, context
-from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach
+from .context import ContextAnswer, ContextRequest, NoOneChannel, context
+from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
 from .keeping import needed_by_boards
+from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
 from .pins import (
     BOARD_CHECKS,
@@ -34,6 +35,7 @@ from .standings import (
     StandingsRequest,
     room_standings,
     where_named,
+    widened,
 )
 from .topics import Advocacy, DecisionReport, Refutation, TopicReport
 from .voters import VOTERS_ASKED, Electorate, RolesUnknown, Voters
@@ -57,6 +59,7 @@ __all__ = [
     "LeftOut",
     "MarkerReach",
     "MarkerRows",
+    "NoOneChannel",
     "OpenDesk",
     "Overrun",
     "OverrunsAnswer",
@@ -73,13 +76,17 @@ __all__ = [
     "TopicReport",
     "Voters",
     "WhereIs",
+    "chronological",
     "context",
+    "known_labels",
     "needed_by_boards",
     "overruns",
     "pins",
+    "read",
     "room_standings",
     "search",
     "settle",
     "where_is",
     "where_named",
+    "widened",
 ]

@@ -14,6 +14,7 @@ from recall.text import collapse, cut, shown
 from ..errors import Refusal
 from .desk import DIALECT, AnswerCoverage, OpenDesk, read
 from .pins import PinsAnswer, PinsRequest, board_of, settle, where_is
+from .standings import StandingsRequest, standings_of
 
 
 class NoOneChannel(Refusal):
@@ -26,7 +27,8 @@ class NoOneChannel(Refusal):
 class ContextRequest:
     """Ask for what a turn of `viewer` sees. `before`: an exclusive sequence; `working_set`: pins that it carries.
 
-    `spellings`: how the host that asks is asked for what it offers. `notes` are the host's own.
+    `spellings`: how the host that asks is asked for what it offers. `standings`: how the floor is counted, null where
+    a turn is told nothing of it.
     """
 
     viewer: recall.Author
@@ -35,7 +37,7 @@ class ContextRequest:
     before: int | None = None
     scan: int = recall.SCAN_LIMIT
     working_set: int = recall.PIN_LIMIT
-    notes: tuple[recall.ContextNote, ...] = ()
+    standings: StandingsRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ async def context(desk: OpenDesk, request: ContextRequest) -> ContextAnswer:
         walk,
         recall.SessionQuery(where, request.before, request.brevity.window),
         briefing,
-        request.notes,
+        await _notes(desk, request, walk),
         dialect=DIALECT,
         address=desk.address,
         openings=None if desk.openings is None else desk.openings(),
@@ -79,6 +81,17 @@ async def context(desk: OpenDesk, request: ContextRequest) -> ContextAnswer:
         authors=tuple(sorted({*session.context.authors, *authors}, key=lambda known: known.sequence)),
     )
     return ContextAnswer(msgspec.structs.replace(session, context=context), board, board.coverage)
+
+
+async def _notes(desk: OpenDesk, request: ContextRequest, walk: recall.Walk) -> tuple[recall.ContextNote, ...]:
+    """Return what a turn is told of the floor, out of the same walk."""
+    if request.standings is None:
+        return ()
+    answer = await standings_of(desk, request.standings, walk)
+    viewer = recall.author_id(request.viewer)
+    own = (found.trace for found in reversed(answer.traces) if recall.author_id(found.trace.author) == viewer)
+    note = recall.briefing_note(answer.standings, answer.policy, last=next(own, None))
+    return () if note is None else (note,)
 
 
 def _working(board: PinsAnswer) -> list[recall.Pin]:

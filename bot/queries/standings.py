@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -38,6 +38,11 @@ class StandingsRequest:
     topic: str | None = None
     scan: int = recall.SCAN_LIMIT
     commits: int | None = COMMIT_ROWS
+
+
+def widened(request: StandingsRequest, doublings: int) -> StandingsRequest:
+    """Return the question that reads so many times twice as far back."""
+    return replace(request, scan=request.scan << doublings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,11 @@ async def room_standings(desk: OpenDesk, request: StandingsRequest) -> Standings
     The answer for any `at` is that of a reader at that time, of the messages as they are now.
     """
     before = None if request.at is None else request.at + 1
-    walk = await read(desk, scan=request.scan, before=before)
+    return await standings_of(desk, request, await read(desk, scan=request.scan, before=before))
+
+
+async def standings_of(desk: OpenDesk, request: StandingsRequest, walk: recall.Walk) -> StandingsAnswer:
+    """Fold the standings out of a walk from `request.at` backwards, for whoever reads it for more."""
     inside = chronological(desk, walk.rows)
     rows = tuple(row for row in inside if not isinstance(row.author, recall.SystemAuthor))
     numbered = _number(rows, desk.address)

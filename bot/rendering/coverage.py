@@ -100,8 +100,13 @@ def _marked(markers: MarkerReach, instant: Callable[[int], str]) -> str:
     return f"below that at all that hold a `!` ({markers.rows:,}), back {back}"
 
 
+def stop_words(stopped: str | None) -> str:
+    """Say why a walk ended before the beginning."""
+    return _STOPPED.get(stopped or "", _STOPPED_UNKNOWN)
+
+
 def _because(stopped: str, glue: str) -> str:
-    return glue + _STOPPED.get(stopped, _STOPPED_UNKNOWN)
+    return glue + stop_words(stopped)
 
 
 def _left_out(places: tuple[LeftOut, ...], quote: Callable[[str, int], str]) -> str:

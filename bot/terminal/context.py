@@ -41,6 +41,7 @@ def context(
         recall.Spellings(search=None, traces=recall.TRACE_SPELLING),
         recall.BrevityPolicy(message_chars, window),
         scan=every_row(files, scan),
+        standings=queries.StandingsRequest(),
     )
     desk = files.open(one_place(files, place))
     document = ask(context_document(desk, request, nonce=fresh_nonce()), "reading")

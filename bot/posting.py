@@ -125,10 +125,11 @@ class Posts:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Hold a line to be posted, and what its asker is told when it stands."""
+    """Hold a line to be posted, and what its asker is told when it stands, with what is to be said beside."""
 
     line: str
     told: str
+    beside: str = ""
 
 
 def check_may_post(interaction: Interaction) -> Place:
@@ -199,7 +200,7 @@ async def post_asked(interaction: Interaction, services: Services, make: Callabl
         await progress.close()
         posted = await post_line(interaction, services, asked.line)
         link = links_of(asking.asker.here).to(posted.id)  # the answer that came does not know its guild
-        return f"{asked.told} [This line]({link}) says so."
+        return f"{asked.told} [This line]({link}) says so. {asked.beside}".rstrip()
 
     try:
         here = check_may_post(interaction)

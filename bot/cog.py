@@ -82,7 +82,7 @@ class RecallCog(commands.Cog, name="Recall"):
             sleep=sleep,
         )
         self._notices = Notices(config, sleep=sleep, clock=clock)
-        self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
+        self._acknowledgements = Acknowledgements(config, clock=clock)
         self._texts = Texts()
         self._commands: list[AppCommand] = []
         self._buttons = paging.build(self.services)

@@ -115,6 +115,13 @@ def unnamed_row_of(
     )
 
 
+def text_in(message: discord.Message, text: str) -> str:
+    """Return a part of what a message's author sent as its row has it."""
+    shown_text = shown(text, _names(message))
+    (row,) = named_in(message.guild, (recall.LogMessage(0, None, None, recall.OperatorAuthor(), shown_text),))
+    return row.content
+
+
 def place_of(channel: discord.abc.MessageableChannel, message_id: int) -> tuple[str, int | None]:
     """Return the `chat_id` and the `parent` of a message's row."""
     if isinstance(channel, discord.Thread) and not channel.is_private():

@@ -96,6 +96,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/gateway.py",
         "bot/history.py",
         "bot/host.py",
+        "bot/lines/answers.py",
+        "bot/lines/watch.py",
         "bot/notices.py",
         "bot/pages.py",
         "bot/paging.py",
@@ -111,6 +113,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/single_rows.py",
         "bot/rows.py",
         "bot/threads.py",
+        "bot/unasked.py",
+        "bot/unpinning.py",
+        "bot/views.py",
         "bot/wiring.py",
     ),
     "msgspec": (
@@ -128,6 +133,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/sections.py",
         "bot/shown.py",
         "bot/terminal/output.py",
+        "bot/unpinning.py",
         "recall/records.py",
     ),
     "regex": (
@@ -143,7 +149,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
 }
 
 # What must work, and start fast, where nobody thinks of Discord.
-FREE_OF_DISCORD = ("bot/exports/*.py", "bot/matcher*.py", "bot/queries/*.py", "bot/terminal/*.py")
+FREE_OF_DISCORD = (
+    "bot/exports/*.py",
+    "bot/lines/asked.py",
+    "bot/lines/bounds.py",
+    "bot/matcher*.py",
+    "bot/queries/*.py",
+    "bot/terminal/*.py",
+)
 
 
 class Import(NamedTuple):

@@ -147,6 +147,21 @@ async def test_p7_every_pin_of_a_full_board_is_reached_by_paging_within_every_li
     assert all(not read_line(line.partition("— ")[2]).active for line in raw_text(answer).split("\n") if "— " in line)
 
 
+async def test_p7_pins_over_the_bound_of_a_board_are_counted_and_found_under_their_label(stage: Stage) -> None:
+    history(stage, ["!pin #kept the plan", *["!pin"] * 299])
+
+    board = await ask(stage, "pins")
+    while buttons(board).get("Next"):
+        board = answer_of(await stage.ada.click(board, label="Next"))
+    assert "50 older pins more: a board shows 250. Ask for one label to see its." in text_of(board)
+    assert "the plan" not in text_of(board)
+
+    kept = text_of(await ask(stage, "pins", label="kept"))
+    assert "the plan" in kept
+    assert "older pins more" not in kept
+    assert "50 older pins more" in text_of(await ask(stage, "pins", show="export"))
+
+
 async def test_p7_a_label_of_300_characters_is_cut_on_the_board_and_can_be_asked_for(stage: Stage) -> None:
     [target] = history(stage, ["the target"])
     label = "l" * 300
@@ -187,7 +202,7 @@ async def test_export_gives_the_whole_board_as_markdown_and_as_json(stage: Stage
     assert "the pinned message is gone" in markdown
     assert "I looked at all 3 messages, back to the very first, 2025-12-01T00:00:00Z." in markdown
     wire = json.loads(files[f"pins-{stage.channel.id}.json"])
-    assert list(wire) == ["pins", "coverage", "gone", "not_read", "last_seen"]
+    assert list(wire) == ["pins", "coverage", "beyond", "gone", "not_read", "last_seen"]
     assert (wire["gone"], wire["not_read"], wire["last_seen"]) == ([str(second)], [], [])
     pins = [recall.from_wire(recall.Pin, pin) for pin in wire["pins"]]
     assert [pin.sequence for pin in pins] == [second, first]

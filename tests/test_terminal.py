@@ -248,7 +248,7 @@ def test_a_board_is_printed_newest_pin_first(room: Path) -> None:
 def test_the_json_of_a_board_is_pins_and_coverage_with_ids_as_text(room: Path) -> None:
     wire = answered("pins", room)
 
-    assert list(wire) == ["pins", "coverage"]
+    assert list(wire) == ["pins", "beyond", "coverage"]
     assert wire["pins"] == [
         {
             "sequence": str(FIRST_ID),

@@ -72,10 +72,11 @@ class BoardReach:
 class PinsAnswer:
     """Hold a board, newest pin first, and every pin and unpin behind it, in order.
 
-    `board` is all of it, `pins` what was asked for. `working`: the sequences of the pins that every agent's context
-    carries, whatever label was asked for. `labels`: those on the board, most recent first. `rows`: pinned rows and
-    marker rows that are sure. `gone`: the pinned messages that the reach would have shown and did not, where it is
-    whole. `reach`: what it was folded from, null where that is not told.
+    Of all live pins, `board` is the newest, `pins` the newest that were asked for, each within the request's limit,
+    and `beyond` how many more were asked for. `working`: the sequences of the pins that every agent's context carries,
+    whatever label was asked for. `labels`: those of live pins, most recent first. `rows`: pinned rows and marker rows
+    that are sure. `gone`: the pinned messages that the reach would have shown and did not, where it is whole.
+    `reach`: what it was folded from, null where that is not told.
     """
 
     pins: tuple[recall.Pin, ...]
@@ -86,6 +87,7 @@ class PinsAnswer:
     rows: Mapping[int, recall.LogMessage] = field(repr=False)
     gone: frozenset[int]
     board: tuple[recall.Pin, ...] = ()
+    beyond: int = 0
     reach: BoardReach | None = field(default=None, repr=False)  # asyncio writes out what a task returns
 
     def standing(self, pin: recall.Pin) -> Standing:
@@ -111,25 +113,29 @@ async def board_of(desk: OpenDesk, request: PinsRequest, walk: recall.Walk) -> P
 def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer:
     rows = chronological(desk, (*reach.sure, *sorted(reach.seen.values(), key=lambda row: -row.sequence)))
     unsure = reach.seen.keys() - reach.checked
-    board = tuple(
+    live = tuple(
         msgspec.structs.replace(pin, excerpt=None) if pin.sequence in unsure else pin
-        for pin in recall.fold_pins(rows, request.limit, dialect=DIALECT, address=desk.address)
+        for pin in recall.fold_pins(rows, len(rows) * recall.PIN_MARKER_CAP, dialect=DIALECT, address=desk.address)
     )
-    wanted = {pin.sequence for pin in board} | {pin.pinned_at for pin in board}
+    board = live[: request.limit]
+    asked = tuple(pin for pin in live if request.label is None or pin.label == request.label)
+    shown = asked[: request.limit]
+    wanted = {sequence for pin in (*board, *shown) for sequence in (pin.sequence, pin.pinned_at)}
     known = rows_of(rows, wanted - unsure)
     return PinsAnswer(
-        pins=tuple(pin for pin in board if request.label is None or pin.label == request.label),
+        pins=shown,
         working=frozenset(pin.sequence for pin in board[: request.working_set]),
         events=recall.pin_history(rows, dialect=DIALECT, address=desk.address),
-        labels=tuple(dict.fromkeys(pin.label for pin in board if pin.label is not None)),
+        labels=tuple(dict.fromkeys(pin.label for pin in live if pin.label is not None)),
         coverage=reach.coverage,
         rows=known,
         gone=frozenset(
             pin.sequence
-            for pin in board
+            for pin in (*board, *shown)
             if pin.sequence not in known and not desk.left_out and within(reach.walk, request.before, pin.sequence)
         ),
         board=board,
+        beyond=len(asked) - len(shown),
         reach=reach,
     )
 

@@ -13,20 +13,21 @@ from ..links import seconds_of
 from ..queries import PinsAnswer, Standing, WhereIs
 from .coverage import coverage_note
 from .inert import inert
-from .pins import OTHER_PINS, Found, PinsView, row_text
+from .pins import OTHER_PINS, Found, PinsView, beyond_note, row_text
 from .spoilers import inert_excerpt, inert_text
 
 
 def board_json(answer: PinsAnswer, found: Found) -> bytes:
     """Return `{"pins": […], "coverage": {…}, …}` in wire form, ids as strings; the first two as the command line does.
 
-    `gone` and `not_read` name the pinned messages that are so; `last_seen` names those whose line could not be read
-    again, so that the pin is as it was last seen.
+    `beyond` counts live pins over the bound of a board. `gone` and `not_read` name the pinned messages that are so;
+    `last_seen` names those whose line could not be read again, so that the pin is as it was last seen.
     """
     where = {pin.sequence: found.get(pin.sequence, ("not read", None)) for pin in answer.pins}
     wire = {
         "pins": [recall.to_wire(_excerpted(pin, where[pin.sequence][1]), string_ids=True) for pin in answer.pins],
         "coverage": recall.to_wire(answer.coverage, string_ids=True),
+        "beyond": answer.beyond,
         "gone": [str(sequence) for sequence, (at, _) in where.items() if at == "gone"],
         "not_read": [str(sequence) for sequence, (at, _) in where.items() if at == "not read"],
         "last_seen": [str(pin.sequence) for pin in answer.pins if answer.standing(pin) == "last seen"],
@@ -55,6 +56,7 @@ def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
             parts += [
                 _entry(pin, view, answer.standing(pin), *found.get(pin.sequence, ("not read", None))) for pin in pins
             ]
+    parts += beyond_note(answer)
     if not answer.pins:
         parts.append("Nothing is pinned.")
     return "\n\n".join(parts) + "\n"

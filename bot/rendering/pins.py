@@ -92,8 +92,19 @@ def board_card(answer: PinsAnswer, view: PinsView, pages: list[list[recall.Pin]]
         pin_entry(index, pin, answer.standing(pin), *found.get(pin.sequence, ("not read", None)), view.links)
         for index, pin in enumerate(page, before + 1)
     ]
+    if number == len(pages) - 1:
+        entries += beyond_note(answer)
     short = any(len(pin.note or "") > NOTE_CHARS or len(pin.label or "") > LABEL_CHARS for pin in page)
     return _card(GAP.join([head, *entries]), answer, view, pages=len(pages), short=short)
+
+
+def beyond_note(answer: PinsAnswer) -> list[str]:
+    """Say how many live pins are not shown because a board has a bound; nothing where there are none."""
+    if not answer.beyond:
+        return []
+    return [
+        f"{counted(answer.beyond, 'older pin')} more: a board shows {len(answer.pins)}. Ask for one label to see its."
+    ]
 
 
 def pin_entry(  # noqa: PLR0917 - what an entry is made of
@@ -163,9 +174,8 @@ def export_card(answer: PinsAnswer, view: PinsView) -> Card:
     """Make the card that comes with the files of a board."""
     if not answer.pins:
         return _card(_empty(answer, view), answer, view, pages=0)
-    return _card(
-        f"**The whole board**, {counted(len(answer.pins), 'pin')}, as Markdown and as JSON.", answer, view, pages=0
-    )
+    head = f"**The whole board**, {counted(len(answer.pins), 'pin')}, as Markdown and as JSON."
+    return _card("\n".join([head, *beyond_note(answer)]), answer, view, pages=0)
 
 
 def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:

@@ -12,7 +12,7 @@ from .. import queries
 from ..held import held_place
 from ..rendering.board_files import board_markdown
 from ..rendering.cards import Links
-from ..rendering.pins import PinsView, event_words
+from ..rendering.pins import PinsView, beyond_note, event_words
 from .files import every_row, one_place, read_files
 from .options import In, Json, Paths, Scan, SelfIds, Show
 from .output import Exit, coverage_line, instant, name, print_json, print_text, safe, standard_output
@@ -42,7 +42,8 @@ def pins(
         print_json({"history": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif as_json:
         shown = [recall.to_wire(pin, string_ids=True) for pin in answer.pins]
-        print_json({"pins": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
+        coverage = recall.to_wire(answer.coverage, string_ids=True)
+        print_json({"pins": shown, "beyond": answer.beyond, "coverage": coverage})
     elif show == "export":
         desk_of, thread = held_place(place_id, files.desks)
         links = Links(
@@ -74,6 +75,8 @@ def _print_board(answer: queries.PinsAnswer) -> None:
             out.row(("  (the pinned message is gone)", "dim"))
         elif pin.excerpt is not None:
             out.row("  > ", safe(pin.excerpt))
+    for line in beyond_note(answer):
+        out.row(line)
     if not answer.pins:
         out.row("Nothing is pinned.")
     out.row((coverage_line(answer.coverage), "dim"))

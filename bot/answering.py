@@ -33,10 +33,11 @@ from .queries import OpenDesk
 from .questions import AnyQuestion, Turn, question_url
 from .rendering.cards import Card, Links, counted
 from .rendering.embeds import card_embed
+from .rendering.unpinning import UnpinChoice
 from .services import Services
+from .views import answer_view
 
 PROGRESS_SECONDS: Final = 2.0  # between two lines on how far the reading has come; the first comes as late
-TURN_ID: Final = "recall:turn:"  # of a button, followed by what it does
 
 SILENT: Final = discord.AllowedMentions.none()
 UNSENT: Final = (discord.HTTPException, discord.InteractionResponded, aiohttp.ClientError, OSError)
@@ -77,12 +78,17 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Hold what is shown: a card, the question it answers, and the buttons under it (False: greyed out)."""
+    """Hold what is shown: a card, the question it answers, and the buttons under it (False: greyed out).
+
+    `unpins`: the pins offered to be taken off. `told`: a sentence for whoever asked, beside the answer.
+    """
 
     card: Card
     question: AnyQuestion | None = None
     turns: tuple[tuple[Turn, bool], ...] = ()
     files: Sequence[discord.File] = ()
+    unpins: tuple[UnpinChoice, ...] = ()
+    told: str = ""
 
 
 def turn_pairs(*, previous: bool, following: bool, newer: bool, older: bool) -> tuple[tuple[Turn, bool], ...]:
@@ -179,11 +185,14 @@ async def _show(interaction: Interaction, answer: Answer) -> None:
             content=None,
             embeds=[card_embed(answer.card, url)],
             attachments=answer.files,
-            view=turn_buttons(answer.turns) if answer.turns and url is not None else None,
+            view=answer_view(answer.turns, answer.unpins) if url is not None else None,
             allowed_mentions=SILENT,
         )
     except UNSENT as error:
         _log.warning("the answer to interaction %s could not be shown: %s", interaction.id, described(error))
+        return
+    if answer.told:
+        await tell(interaction, answer.told)
 
 
 async def tell(interaction: Interaction, sentence: str) -> None:
@@ -199,25 +208,6 @@ async def tell(interaction: Interaction, sentence: str) -> None:
             await interaction.followup.send(sentence, ephemeral=True, allowed_mentions=SILENT)
     except UNSENT as error:
         _log.warning("interaction %s could not be answered: %s", interaction.id, described(error))
-
-
-def turn_buttons(turns: Sequence[tuple[Turn, bool]]) -> discord.ui.View:
-    """Return a row of buttons, the ones that lead nowhere greyed out.
-
-    The view is stopped before it is sent, so the client keeps nothing of it: presses are answered by what
-    `paging` registers once, for every answer there ever was.
-    """
-    view = discord.ui.View(timeout=None)
-    for turn, leads_on in turns:
-        button: discord.ui.Button[discord.ui.View] = discord.ui.Button(
-            style=discord.ButtonStyle.secondary,
-            label=turn.capitalize(),
-            custom_id=TURN_ID + turn,
-            disabled=not leads_on,
-        )
-        view.add_item(button)
-    view.stop()
-    return view
 
 
 class ProgressLine:

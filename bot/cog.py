@@ -20,27 +20,21 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-import recall
-
-from . import paging
-from .acknowledge import Acknowledgements
+from . import paging, unpinning
 from .answering import Interaction
 from .commands import COMMANDS, AppCommand, take_form
 from .config import Config
-from .desks import address_reader
 from .gateway import Gateway
 from .matchers import make_matcher
-from .notices import Notices
-from .places import place_ids
 from .readiness import NotReady, check_content_access, check_intents
-from .rows import Identity, row_of
+from .rows import Identity
 from .state import NotSaved, State
-from .texts import Texts
 from .threads import ThreadLists
 from .times import utc_now
+from .unasked import Unasked
 from .wiring import connected_shards, make_housekeeping, make_mirror, make_reads, make_services
 
-CLOSE_SECONDS = 2.0  # what notices under way may take to end
+CLOSE_SECONDS = 2.0  # what notices and answers under way may take to end
 
 _log = logging.getLogger(__name__)
 
@@ -78,11 +72,15 @@ class RecallCog(commands.Cog, name="Recall"):
             withholds=reads.withholds,
             sleep=sleep,
         )
-        self._notices = Notices(config, sleep=sleep, clock=clock)
-        self._acknowledgements = Acknowledgements(config.acknowledge, clock=clock)
-        self._texts = Texts()
+        self._unasked = Unasked(
+            self.services,
+            identity=self.identity,
+            application_id=lambda: bot.application_id,
+            sleep=sleep,
+            clock=clock,
+        )
         self._commands: list[AppCommand] = []
-        self._buttons = paging.build(self.services)
+        self._buttons = (paging.build(self.services), unpinning.build(self.services))
         self._away: set[int] = set()
         self._checked = False
 
@@ -103,7 +101,7 @@ class RecallCog(commands.Cog, name="Recall"):
                 command = build(self.services)
                 self.bot.tree.add_command(command)
                 self._commands.append(command)
-            self.bot.add_dynamic_items(self._buttons)
+            self.bot.add_dynamic_items(*self._buttons)
         except BaseException:
             await self.cog_unload()
             raise
@@ -119,8 +117,8 @@ class RecallCog(commands.Cog, name="Recall"):
             if self.bot.tree.get_command(command.name, type=kind) is command:
                 self.bot.tree.remove_command(command.name, type=kind)
         self._commands.clear()
-        self.bot.remove_dynamic_items(self._buttons)
-        await self._notices.close(deadline_seconds=CLOSE_SECONDS)
+        self.bot.remove_dynamic_items(*self._buttons)
+        await self._unasked.close(deadline_seconds=CLOSE_SECONDS)
         await self._matcher.close()
         if self._housekeeping is not None:
             await self._housekeeping.close()
@@ -135,28 +133,14 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_message(self, message: discord.Message) -> None:
         """Look at a new message."""
         self._gateway.created(message)
-        row = self._row(message)
-        if row is None or message.guild is None:
-            return
-        self._texts.posted(message.id, row.content)
-        if not self._is_ours(message):
-            replayed = message.guild.shard_id in self._away
-            self._notices.created(message, row, replayed=replayed)
-        await self._acknowledgements.look(message, row, address=address_reader(message.channel))
+        replayed = message.guild is not None and message.guild.shard_id in self._away
+        await self._unasked.created(message, replayed=replayed)
 
     @commands.Cog.listener()
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Look at a message whose text has changed."""
-        message = payload.message
-        self._gateway.edited(message)
-        row = self._row(message)
-        if row is None or message.guild is None:
-            return
-        if not self._texts.changed(message.id, row.content, edited=message.edited_at is not None):
-            return
-        if not self._is_ours(message):
-            self._notices.edited(message, row)
-        await self._acknowledgements.look(message, row, address=address_reader(message.channel))
+        self._gateway.edited(payload.message)
+        await self._unasked.edited(payload.message)
 
     @commands.Cog.listener()
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
@@ -172,7 +156,7 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """Let go of a thread."""
         self._gateway.place_gone(payload.thread_id, payload.parent_id)
-        self._notices.place_deleted(payload.thread_id)
+        self._unasked.place_deleted(payload.thread_id)
 
     @commands.Cog.listener()
     async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
@@ -224,7 +208,7 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         """Let go of a channel with its threads."""
         self._gateway.place_gone(channel.id)
-        self._notices.place_deleted(channel.id)
+        self._unasked.place_deleted(channel.id)
 
     @commands.Cog.listener("on_connect")
     @commands.Cog.listener("on_shard_connect")
@@ -271,22 +255,9 @@ class RecallCog(commands.Cog, name="Recall"):
         """Return whose session an event is about; None for one that a client with shards tells for all of them."""
         return told if isinstance(self.bot, discord.AutoShardedClient) else self.bot.shard_id or 0
 
-    def _row(self, message: discord.Message) -> recall.LogMessage | None:
-        """Return the row of a message of an enabled channel."""
-        if message.guild is None or not self.services.is_enabled(place_ids(message.channel)):
-            return None
-        return row_of(message, identity=self.identity())
-
-    def _is_ours(self, message: discord.Message) -> bool:
-        """Say whether we posted a message, also where it is somebody's row: nobody is told of our own length."""
-        return self.identity().owns(message.author.id)
-
     def _deleted(self, channel_id: int, message_ids: set[int]) -> None:
         self._gateway.deleted(channel_id, message_ids)
-        for message_id in message_ids:
-            self._texts.forget(message_id)
-        self._notices.deleted(message_ids)
-        self._acknowledgements.deleted(message_ids)
+        self._unasked.deleted(message_ids)
 
     async def _leave(self) -> None:
         """Unload the extension that loaded this cog, or else the cog."""

@@ -28,6 +28,8 @@ from .sections import (
     ChannelsConfig,
     Expressions,
     IdentityConfig,
+    LineAskers,
+    LinesConfig,
     McpConfig,
     MirrorConfig,
     NoticesConfig,
@@ -55,6 +57,8 @@ __all__ = [
     "ConfigError",
     "Expressions",
     "IdentityConfig",
+    "LineAskers",
+    "LinesConfig",
     "McpConfig",
     "MirrorConfig",
     "NoticesConfig",
@@ -99,6 +103,7 @@ OVERRIDABLE: Final[Mapping[str, frozenset[str]]] = {
     "search": frozenset({"scan", "cooldown_seconds"}),  # the other keys are about this machine, not about a place
     "pins": frozenset(PinsConfig.__struct_fields__),
     "standings": frozenset(StandingsConfig.__struct_fields__),
+    "lines": frozenset(LinesConfig.__struct_encode_fields__),
     "mirror": frozenset({"keep_messages", "keep_days"}),
 }
 """What may differ from place to place: sections, and their keys."""
@@ -117,6 +122,7 @@ class Config(Section, frozen=True):
     search: SearchConfig = SearchConfig()
     pins: PinsConfig = PinsConfig()
     standings: StandingsConfig = StandingsConfig()
+    lines: LinesConfig = LinesConfig()
     mirror: MirrorConfig = MirrorConfig()
     state: StateConfig = StateConfig()
     mcp: McpConfig = McpConfig()
@@ -125,7 +131,7 @@ class Config(Section, frozen=True):
 
     def settings(self, *, guild_id: int | None = None, channel_ids: Iterable[int] = ()) -> Settings:
         """Return what applies in a place; `channel_ids` lists it nearest first: a thread, then its parent."""
-        settings = Settings(self.brevity, self.notices, self.search, self.pins, self.mirror, self.standings)
+        settings = Settings(self.brevity, self.notices, self.search, self.pins, self.mirror, self.standings, self.lines)
         changes = [self.channel.get(place) for place in channel_ids]
         changes.append(self.guild.get(guild_id) if guild_id is not None else None)
         for change in reversed(changes):
@@ -229,7 +235,8 @@ def _overrides(raw: object, table: str, source: str) -> dict[int, Change]:
             for key in values:
                 if key not in OVERRIDABLE[name]:
                     raise ConfigError(source, f"{where}.{name}.{key}", f"this cannot be set for one {table}")
-            change[name] = {key: getattr(section, key) for key in values}
+            spelt = zip(section.__struct_encode_fields__, section.__struct_fields__, strict=True)
+            change[name] = {field: getattr(section, field) for key, field in spelt if key in values}
         found[place] = change
     return found
 
@@ -269,5 +276,5 @@ def _convert(raw: object, kind: type[_T], prefix: str, source: str) -> _T:
 def _choices(kind: Any, place: str) -> str:
     """Return the values that the key at `place` may have."""
     for name in place.split("."):
-        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+        kind = next(field.type for field in msgspec.structs.fields(kind) if field.encode_name == name)
     return ", ".join(repr(value) for value in get_args(kind))

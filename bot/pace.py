@@ -1,4 +1,4 @@
-"""Hold what the bot says unasked to so many times a minute, per channel; the surplus is dropped, never queued."""
+"""Hold what the bot says unasked to so many times in a while, per channel; the surplus is dropped, never queued."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ KEYS_REMEMBERED = 4_096  # places whose last minute is kept; only memory is at s
 
 
 class Pace:
-    """Admit at most `per_minute` things for each key in any span of a minute.
+    """Admit at most `most` things for each key in any span of `seconds`.
 
     `clock` counts seconds and never goes back (`time.monotonic`).
     """
 
-    def __init__(self, per_minute: int, *, clock: Callable[[], float]) -> None:
-        self._per_minute = per_minute
+    def __init__(self, most: int, *, clock: Callable[[], float], seconds: float = MINUTE_SECONDS) -> None:
+        self._most = most
+        self._seconds = seconds
         self._clock = clock
         self._admitted: dict[Hashable, deque[float]] = {}
 
@@ -24,9 +25,8 @@ class Pace:
         """Say whether one more may pass now, and count it if so."""
         now = self._clock()
         times = self._admitted.pop(key, None) or deque()
-        while times and times[0] <= now - MINUTE_SECONDS:
-            times.popleft()
-        admitted = len(times) < self._per_minute
+        self._let_go(times, now)
+        admitted = len(times) < self._most
         if admitted:
             times.append(now)
         if times:
@@ -34,3 +34,15 @@ class Pace:
         while len(self._admitted) > KEYS_REMEMBERED:
             del self._admitted[next(iter(self._admitted))]
         return admitted
+
+    def is_full(self, key: Hashable) -> bool:
+        """Say whether nothing more may pass now; counts nothing."""
+        times = self._admitted.get(key)
+        if times is None:
+            return self._most <= 0
+        self._let_go(times, self._clock())
+        return len(times) >= self._most
+
+    def _let_go(self, times: deque[float], now: float) -> None:
+        while times and times[0] <= now - self._seconds:
+            times.popleft()

@@ -12,10 +12,11 @@ from typing import Any
 
 import discord
 
-from .answering import TURN_ID, Answer, Asking, Interaction, acknowledge, respond, tell
+from .answering import Answer, Asking, Interaction, acknowledge, respond, tell
 from .commands import pins, search, standings
 from .questions import AnyQuestion, SearchQuestion, StandingsQuestion, Turn, read_question, turned
 from .services import Services
+from .views import TURN_ID
 
 NOT_YOURS = "Only whoever asked this can turn its pages. Ask for yourself with `/search`, `/pins` or `/standings`."
 NOT_READABLE = "I cannot turn the pages of this answer any more. Please ask again."

@@ -24,13 +24,18 @@ def may_reply(channel: MessageableChannel) -> bool:
     return rights.view_channel and rights.read_message_history and speak
 
 
+def may_attach(channel: MessageableChannel | discord.ForumChannel) -> bool:
+    """Say whether the bot may post a file here."""
+    return _own_rights(channel).attach_files
+
+
 def may_react(channel: MessageableChannel) -> bool:
     """Say whether the bot may put a reaction on a message here."""
     rights = _own_rights(channel)
     return rights.view_channel and rights.read_message_history and rights.add_reactions
 
 
-def _own_rights(channel: MessageableChannel) -> discord.Permissions:
+def _own_rights(channel: MessageableChannel | discord.ForumChannel) -> discord.Permissions:
     """Return the bot's rights in a channel, none where they are not known.
 
     They are asked for before every unasked request: Discord bans an address for a pile of refused ones.

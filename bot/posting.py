@@ -125,10 +125,11 @@ class Posts:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Hold a line to be posted, and what its asker is told when it stands."""
+    """Hold a line to be posted, and what its asker is told when it stands, with what is to be said beside."""
 
     line: str
     told: str
+    beside: str = ""
 
 
 def check_may_post(interaction: Interaction) -> Place:
@@ -138,17 +139,28 @@ def check_may_post(interaction: Interaction) -> Place:
     channels of a guild.
     """
     asker = Asker.of(interaction)
-    here, bot = asker.here, asker.guild.me
-    if isinstance(here, discord.Thread):
-        if here.locked:
-            raise MayNotPost("locked")
-        if here.archived:
-            raise MayNotPost("archived")
+    here = asker.here
+    why = _closed(here)
+    if why is not None:
+        raise MayNotPost(why)
     if not _may_send(here, interaction.permissions) or asker.member.is_timed_out():
         raise MayNotPost("asker")
-    if not _may_send(here, interaction.app_permissions) or not _may_send(here, here.permissions_for(bot)):
+    if not _may_send(here, interaction.app_permissions) or not may_be_posted_in(here):
         raise MayNotPost("bot")
     return here
+
+
+def may_be_posted_in(place: Place, member: discord.Member | None = None) -> bool:
+    """Say whether lines can be posted in a place for a member, or for anybody, as far as that is known here."""
+    if _closed(place) is not None or not _may_send(place, place.permissions_for(place.guild.me)):
+        return False
+    return member is None or _may_send(place, place.permissions_for(member))
+
+
+def _closed(place: Place) -> NoPosting | None:
+    if not isinstance(place, discord.Thread):
+        return None
+    return "locked" if place.locked else "archived" if place.archived else None
 
 
 async def post_line(interaction: Interaction, services: Services, line: str) -> discord.Message:
@@ -188,7 +200,7 @@ async def post_asked(interaction: Interaction, services: Services, make: Callabl
         await progress.close()
         posted = await post_line(interaction, services, asked.line)
         link = links_of(asking.asker.here).to(posted.id)  # the answer that came does not know its guild
-        return f"{asked.told} [This line]({link}) says so."
+        return f"{asked.told} [This line]({link}) says so. {asked.beside}".rstrip()
 
     try:
         here = check_may_post(interaction)

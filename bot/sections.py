@@ -14,6 +14,7 @@ DAY_SECONDS: Final = 86_400
 Acknowledge: TypeAlias = Literal["off", "effect", "all"]
 NoticeMode: TypeAlias = Literal["reply", "reaction", "off"]
 VoterKind: TypeAlias = Literal["everyone", "agents", "people", "role"]
+LineAskers: TypeAlias = Literal["agents", "everyone", "off"]
 Expressions: TypeAlias = Literal["bounded", "always", "off"]
 
 
@@ -65,6 +66,12 @@ class NoticesConfig(Section, frozen=True):
     mode: NoticeMode = "reply"
     settle_seconds: Annotated[int, msgspec.Meta(ge=1, le=600)] = 5
     cooldown_seconds: Annotated[int, msgspec.Meta(ge=0, le=DAY_SECONDS)] = 300
+
+
+class LinesConfig(Section, frozen=True):
+    """Hold whose question lines (`!search …`) are answered; its key is `for`."""
+
+    answered: LineAskers = msgspec.field(default="agents", name="for")
 
 
 class SearchConfig(Section, frozen=True):
@@ -132,3 +139,4 @@ class Settings(msgspec.Struct, frozen=True):
     pins: PinsConfig = PinsConfig()
     mirror: MirrorConfig = MirrorConfig()
     standings: StandingsConfig = StandingsConfig()
+    lines: LinesConfig = LinesConfig()

@@ -92,13 +92,14 @@ def _signed_lines(body: str) -> Iterator[tuple[int, str]]:
         sign = body.find(_SIGN, stop)
 
 
-def is_all_markers(body: str, dialect: Dialect = "commonmark") -> bool:
+def is_all_markers(body: str, dialect: Dialect = "commonmark", known: Collection[str] = MARKER_WORDS) -> bool:
     """Say whether a body has lines and each that is not blank is a marker, of pins or of traces.
 
-    Whether a marker has what it needs to take effect does not matter here.
+    Whether a marker has what it needs to take effect does not matter here. A host may have other words of its own:
+    `known`.
     """
     lines = sum(not is_blank(line) for line in body.split("\n"))
-    return lines > 0 and lines == sum(1 for _ in read_markers(body, MARKER_WORDS, dialect))
+    return lines > 0 and lines == sum(1 for _ in read_markers(body, known, dialect))
 
 
 def looks_like_marker(body: str, dialect: Dialect = "commonmark") -> bool:

@@ -61,7 +61,10 @@ def raw_text(answer: ResponseMessage) -> str:
 def buttons(answer: ResponseMessage) -> dict[str, bool]:
     """Return the buttons under an answer by label, with whether they can be pressed."""
     return {
-        button["label"]: not button.get("disabled", False) for row in answer.components for button in row["components"]
+        button["label"]: not button.get("disabled", False)
+        for row in answer.components
+        for button in row["components"]
+        if "label" in button
     }
 
 

@@ -63,6 +63,10 @@ class Stage:
         await self.bot.close()
         await self.env.restart_bot(make_bot(self.env, self.config))
 
+    def place(self, place_id: int) -> ChannelHandle:
+        """Return a channel or thread, to be written in."""
+        return ChannelHandle(self.env, self.guild, self.env.backend.get_channel(place_id))
+
     def ours(self, channel: ChannelHandle | None = None) -> list[discord.Message]:
         """Return what the bot has written in a channel that stands there now, oldest first."""
         me = self.bot.user

@@ -98,7 +98,7 @@ async def test_unloading_takes_commands_and_listeners_back_and_leaves_those_of_o
 
 async def test_the_buttons_of_answers_are_answered_only_while_the_cog_is_loaded(stage: Stage) -> None:
     registered = stage.bot._connection._view_store._dynamic_items
-    assert len(registered) == 1
+    assert len(registered) == 2
     await stage.bot.remove_cog("Recall")
     assert len(registered) == 0
 

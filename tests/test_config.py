@@ -36,9 +36,9 @@ def keys(kind: type[Section]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
         if isinstance(field.type, type) and issubclass(field.type, Section):
-            found[field.name] = keys(field.type)
+            found[field.encode_name] = keys(field.type)
         elif field.name not in ("guild", "channel"):
-            found[field.name] = None
+            found[field.encode_name] = None
     return found
 
 
@@ -76,6 +76,8 @@ def test_the_override_tables_of_the_example_are_read_once_uncommented() -> None:
         ("[notices]\nsettle_seconds = '5'", "notices.settle_seconds: expected integer, got text"),
         ("[notices]\nsettle_seconds = 0", "notices.settle_seconds: expected integer >= 1"),
         ("[notices]\nsettle_seconds = true", "notices.settle_seconds: expected integer, got bool"),
+        ("[lines]\nfor = 'us'", "lines.for: expected one of 'agents', 'everyone', 'off', got 'us'"),
+        ("[lines]\nanswered = 'off'", "lines.answered: unknown key"),
         ("[pins]\nlimit = 251", "pins.limit: expected integer <= 250"),
         ("brevity = 600", "brevity: expected table, got integer"),
         ("[channels]\nenabled = 5", "channels.enabled: expected list, got integer"),
@@ -87,7 +89,7 @@ def test_the_override_tables_of_the_example_are_read_once_uncommented() -> None:
         ),
         (
             "[guild.12.pin]\nlimit = 5",
-            "guild.12.pin: unknown key; a guild may change brevity, mirror, notices, pins, search, standings",
+            "guild.12.pin: unknown key; a guild may change brevity, lines, mirror, notices, pins, search, standings",
         ),
         ("[guild.home.pins]\nlimit = 5", "guild.home: expected the id of a guild after 'guild.'"),
         ("[channel]\n12 = 5", "channel.12: expected a table"),
@@ -142,6 +144,13 @@ def test_the_nearest_table_wins_key_by_key() -> None:
     thread = config.settings(guild_id=1, channel_ids=(3, 2)).brevity
     assert (thread.message_chars, thread.window) == (300, 20)
     assert config.settings(guild_id=8, channel_ids=(9,)).brevity == config.brevity
+
+
+def test_lines_are_answered_for_whom_the_nearest_table_says() -> None:
+    config = parse_config("[lines]\nfor = 'off'\n[guild.1.lines]\nfor = 'everyone'\n[channel.2.lines]\nfor = 'agents'")
+    places: list[tuple[int, ...]] = [(), (2,)]
+    assert [config.settings(guild_id=1, channel_ids=ids).lines.answered for ids in places] == ["everyone", "agents"]
+    assert (config.settings().lines.answered, Config().lines.answered) == ("off", "agents")
 
 
 def test_every_section_that_may_differ_may_do_so_by_guild_and_by_channel() -> None:

@@ -96,6 +96,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/gateway.py",
         "bot/history.py",
         "bot/host.py",
+        "bot/lines/answers.py",
+        "bot/lines/watch.py",
         "bot/notices.py",
         "bot/pages.py",
         "bot/paging.py",
@@ -111,9 +113,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/single_rows.py",
         "bot/rows.py",
         "bot/threads.py",
+        "bot/unasked.py",
+        "bot/unpinning.py",
+        "bot/views.py",
         "bot/wiring.py",
     ),
-    "mcp": ("bot/mcp_server/serving.py", "bot/mcp_server/stdio.py"),
+    "mcp": ("bot/mcp_server/http.py", "bot/mcp_server/serving.py", "bot/mcp_server/stdio.py"),
     "mcp_types": ("bot/mcp_server/serving.py",),
     "msgspec": (
         "bot/commands/*.py",
@@ -131,6 +136,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/sections.py",
         "bot/shown.py",
         "bot/terminal/output.py",
+        "bot/unpinning.py",
         "recall/records.py",
     ),
     "regex": (
@@ -142,6 +148,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "rich": ("bot/terminal/*.py",),
     "simcord": ("bot/demo/*.py",),
+    "uvicorn": ("bot/mcp_server/http.py",),
     "typer": ("bot/__main__.py", "bot/terminal/*.py"),
 }
 
@@ -154,6 +161,8 @@ FREE_OF_DISCORD = (
     "bot/queries/*.py",
     "bot/terminal/*.py",
     "bot/turn_*.py",
+    "bot/lines/asked.py",
+    "bot/lines/bounds.py",
 )
 
 

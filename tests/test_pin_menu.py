@@ -11,12 +11,11 @@ import simcord
 from recall_bot import forms
 from recall_bot.errors import Unavailable
 from simcord.actors import MemberActor
-from simcord.backend.models import Overwrite
-from simcord.builders import ChannelHandle
-from simcord.enums import MessageType, OverwriteType
+from simcord.enums import MessageType
 from simcord.results import InteractionResult
 
 from tests.asking import ask, configured, history, quoted, sent_by_bot, text_of
+from tests.rights import forbid
 from tests.simcord_shims import archive, user_thread
 from tests.stage import Stage, set_stage
 
@@ -26,12 +25,8 @@ async def stage(env: simcord.Env) -> Stage:
     return await set_stage(env, configured())
 
 
-def place(stage: Stage, place_id: int) -> ChannelHandle:
-    return ChannelHandle(stage.env, stage.guild, stage.env.backend.get_channel(place_id))
-
-
 async def menu(stage: Stage, name: str, target: Any, *, who: MemberActor | None = None) -> InteractionResult:
-    channel = stage.channel if target.channel.id == stage.channel.id else place(stage, target.channel.id)
+    channel = stage.channel if target.channel.id == stage.channel.id else stage.place(target.channel.id)
     return await (who or stage.ada).context_menu(channel, name, target)
 
 
@@ -52,12 +47,6 @@ def choices(opened: InteractionResult) -> list[str]:
     assert opened.modal is not None
     fields = [label["component"] for label in opened.modal["components"]]
     return [option["value"] for field in fields for option in field.get("options", ())]
-
-
-def forbid(stage: Stage, member_id: int, **permissions: bool) -> None:
-    allow, deny = discord.PermissionOverwrite(**permissions).pair()
-    overwrite = Overwrite(member_id, OverwriteType.MEMBER, allow=allow.value, deny=deny.value)
-    stage.env.backend.set_overwrite(stage.channel.id, overwrite)
 
 
 async def fetched(stage: Stage, message_id: int) -> discord.Message:
@@ -205,7 +194,7 @@ async def test_no_line_is_posted_for_who_is_timed_out(stage: Stage) -> None:
 async def test_no_line_is_posted_into_a_closed_thread(stage: Stage, locked: bool, sentence: str) -> None:
     thread = user_thread(stage.env, stage.channel.id, stage.ada.id, "the limiter")
     await stage.settle()
-    target = await stage.ben.send(place(stage, thread.id), "600 calls a minute")
+    target = await stage.ben.send(stage.place(thread.id), "600 calls a minute")
     opened = await menu(stage, "Pin to board", target)
     archive(stage.env, thread.id, locked=locked)
     await stage.settle()
@@ -213,13 +202,13 @@ async def test_no_line_is_posted_into_a_closed_thread(stage: Stage, locked: bool
     assert told(await stage.ada.submit_modal(opened, {})).startswith(sentence)
     for name in ("Pin to board", "Unpin from board"):
         assert told(await menu(stage, name, target)).startswith(sentence)
-    assert stage.ours(place(stage, thread.id)) == []
+    assert stage.ours(stage.place(thread.id)) == []
 
 
 async def test_a_pin_in_a_thread_is_on_the_threads_board_and_on_its_channels(stage: Stage) -> None:
     thread = user_thread(stage.env, stage.channel.id, stage.ada.id, "the limiter")
     await stage.settle()
-    inside = place(stage, thread.id)
+    inside = stage.place(thread.id)
     target = await stage.ben.send(inside, "600 calls a minute")
 
     assert told(await pin(stage, target, other="limits")).startswith("Pinned.")
@@ -234,11 +223,11 @@ async def test_a_private_thread_is_a_board_of_its_own(stage: Stage) -> None:
     thread = user_thread(stage.env, stage.channel.id, stage.ada.id, "plans", private=True)
     stage.env.backend.add_thread_member(thread.id, stage.ada.id)
     await stage.settle()
-    target = await stage.ada.send(place(stage, thread.id), "600 calls a minute")
+    target = await stage.ada.send(stage.place(thread.id), "600 calls a minute")
 
     await pin(stage, target)
 
-    assert quoted(await ask(stage, "pins", where=place(stage, thread.id))) == ["600 calls a minute"]
+    assert quoted(await ask(stage, "pins", where=stage.place(thread.id))) == ["600 calls a minute"]
     assert quoted(await ask(stage, "pins")) == []
 
 

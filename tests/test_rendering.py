@@ -4,7 +4,6 @@ import discord
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall_bot.answering import turn_buttons
 from recall_bot.queries import AnswerCoverage, LeftOut, PinsAnswer, SearchAnswer
 from recall_bot.questions import Turn
 from recall_bot.rendering.board_files import board_markdown
@@ -14,6 +13,8 @@ from recall_bot.rendering.embeds import card_embed
 from recall_bot.rendering.inert import width
 from recall_bot.rendering.pins import PinsView, board_card, board_pages, history_card, history_pages
 from recall_bot.rendering.search import HIT_WIDTH, SearchView, expression_note, hit_block, search_card
+from recall_bot.rendering.unpinning import UnpinChoice
+from recall_bot.views import answer_view
 
 import recall
 from tests.inertness import is_contained
@@ -266,10 +267,12 @@ def test_blocks_are_dealt_out_in_order_within_budget() -> None:
     assert paged(blocks, budget=10, most=2) == [["a", "b"], ["c"], ["d", "e"], ["f"]]
 
 
-async def test_buttons_fit_one_row_and_their_ids_are_short() -> None:
-    view = turn_buttons([(turn, True) for turn in Turn])
+async def test_what_stands_under_an_answer_fits_its_rows_and_the_ids_are_short() -> None:
+    view = answer_view([(turn, True) for turn in Turn], [UnpinChoice(5, "1 · pinned by ada", "")])
 
-    [row] = view.to_components()
+    assert view is not None
+    above, row = view.to_components()
     assert [button["label"] for button in row["components"]] == ["Previous", "Next", "Newer", "Older"]
-    assert all(len(button["custom_id"]) <= 100 for button in row["components"])
+    assert all(len(item["custom_id"]) <= 100 for item in (*above["components"], *row["components"]))
     assert view.is_finished()
+    assert answer_view([]) is None

@@ -278,7 +278,7 @@ def asked_by(user_id: int, *, bot: bool = False, author: int = BOT) -> dict[str,
     return {"interaction_metadata": metadata, "author": user(author, "Recall", bot=True)}
 
 
-@pytest.mark.parametrize("kind", [0, 20, 23])
+@pytest.mark.parametrize("kind", [0, 19, 20, 23])
 def test_a_marker_line_posted_for_a_person_is_their_row(kind: int) -> None:
     found = some_row("!pin ^5 #ops <@9>", type=kind, **asked_by(ADA))
     assert found.author == recall.PersonAuthor(id=str(ADA), label="Ada")

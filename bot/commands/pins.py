@@ -18,6 +18,7 @@ from .. import queries
 from ..access import Place
 from ..answering import Answer, Asking, Interaction, acknowledge, completed, links_of, place_name, respond, turn_pairs
 from ..errors import Refusal
+from ..posting import may_be_posted_in
 from ..questions import LABEL_CHARS, REACH_DOUBLINGS, PinsQuestion
 from ..rendering.board_files import board_json, board_markdown
 from ..rendering.coverage import can_go_on
@@ -31,6 +32,7 @@ from ..rendering.pins import (
     history_card,
     history_pages,
 )
+from ..rendering.unpinning import UnpinChoice, unpin_choices
 from ..services import Services
 
 EXPORT_LOOKUPS = 25  # pinned messages outside of the reach that are fetched for a file, one request each
@@ -113,6 +115,7 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
     view = PinsView(
         place_name(place), links_of(place), question.label, question.page, LOOKS_FURTHER if further else None
     )
+    unpins: tuple[UnpinChoice, ...] = ()
     if question.show == "history":
         lines = history_pages(board, view)
         pages = len(lines)
@@ -122,12 +125,23 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
         dealt = board_pages(board, view.links)
         pages = len(dealt)
         card = board_card(board, view, dealt, await _look_for(desk, board, _page(dealt, view)))
+        unpins = unpin_choices(board, view, dealt) if _offers_unpin(asking, place) else ()
     page = max(0, min(question.page, pages - 1))
     return Answer(
         card,
         msgspec.structs.replace(question, page=page),
         turn_pairs(previous=page > 0, following=page + 1 < pages, newer=question.reach > 0, older=further),
+        unpins=unpins,
     )
+
+
+def _offers_unpin(asking: Asking, place: Place) -> bool:
+    """Say whether pins can be taken off here: lines are posted where the board is shown, and by nobody who may not.
+
+    Under a public board others may press, and are judged then.
+    """
+    asker = asking.asker
+    return place.id == asker.here.id and may_be_posted_in(place, None if asking.public else asker.member)
 
 
 async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer:

@@ -51,19 +51,23 @@ def build(services: Services) -> app_commands.ContextMenu:
     return unpin
 
 
-async def pin_here(asking: Asking, target: int) -> recall.Pin:
+async def pin_here(asking: Asking, target: int, *, reach: int = 0) -> recall.Pin:
     """Return the pin of a message on the board of the place where somebody asks, as it stands now.
 
-    Raises `NotPinned`, or `NotFoundPinned` where the board was not read to its beginning.
+    `reach`: how often the board reads twice as far. Raises `NotPinned`, or `NotFoundPinned` where the board was not
+    read to its beginning.
     """
     desk = await asking.open(asking.asker.here)
-    request = queries.PinsRequest()
+    request = queries.PinsRequest(scan=recall.PIN_SCAN << reach)
     board = await queries.pins(desk, request)
     board = await queries.settle(desk, board, request, lambda found: _pins_of(found, target))
     for pin in _pins_of(board, target):
         return pin
-    whole = board.coverage.beginning or (board.coverage.markers is not None and board.coverage.markers.beginning)
-    raise NotPinned if whole and not board.coverage.left_out else NotFoundPinned(target)
+    markers = board.coverage.markers
+    whole = board.coverage.beginning or (markers is not None and markers.beginning)
+    if whole and not board.coverage.left_out:
+        raise NotPinned
+    raise NotFoundPinned(target)
 
 
 def _pins_of(board: queries.PinsAnswer, target: int) -> list[recall.Pin]:

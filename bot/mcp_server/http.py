@@ -38,11 +38,12 @@ Send: TypeAlias = Callable[[Scope], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-
 class NoToken(Refusal):
     """Say what is wrong with the token of the server; it is never quoted."""
 
-    template = "{where}: {problem}; a token is one word of at least {least} characters, such as `openssl rand -hex 32` prints."
+    template = (
+        "{where}: {problem}; a token is one word of at least {least} characters, such as `openssl rand -hex 32` prints."
+    )
 
     def __init__(self, where: str, problem: str) -> None:
         self.where = where
@@ -114,8 +115,7 @@ class _Gate:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        given = headers.get(b"authorization", b"")
-        if scope["type"] != "http" or not hmac.compare_digest(given, self._expected):
+        if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
             await _unauthorized(send)
             return
         await self._app(scope, receive, send)
@@ -141,7 +141,12 @@ async def serve_http(
     """Serve until SIGINT or SIGTERM, or until `stop` is set."""
     app = make_app(room, token, port=listening.getsockname()[1])
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=STOP_SECONDS, server_header=False
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=STOP_SECONDS,
+        server_header=False,
     )
     server = uvicorn.Server(config)
     tasks = [asyncio.create_task(_sweep(room, sleep), name="recall-mcp-sweep")]

@@ -75,7 +75,7 @@ def _foot(answer: SearchAnswer, first: int) -> str:
 def hit_block(hit: recall.SearchHit, answer: SearchAnswer, links: Links) -> str:
     """Write one hit, at most `HIT_WIDTH` wide."""
     row = answer.rows.get(hit.sequence)
-    source, kind = _source(hit, row)
+    source, kind = hit_source(hit, row)
     tags = [kind, "loose" if hit.kind is recall.MatchKind.SUBSEQUENCE else None]
     head = " · ".join(
         [
@@ -93,7 +93,7 @@ def hit_block(hit: recall.SearchHit, answer: SearchAnswer, links: Links) -> str:
     return block
 
 
-def _source(hit: recall.SearchHit, row: recall.LogMessage | None) -> tuple[str, str | None]:
+def hit_source(hit: recall.SearchHit, row: recall.LogMessage | None) -> tuple[str, str | None]:
     """Return the text that a hit quotes, and what kind of text that is where its author did not type it."""
     if row is None:
         return hit.excerpt, None

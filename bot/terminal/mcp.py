@@ -7,9 +7,10 @@ import logging
 import signal
 import sys
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -21,10 +22,12 @@ from ..state import State
 from .configured import configuration
 from .files import read_files
 from .options import ConfigFile, SelfIds
-from .output import Exit
+from .output import Exit, say
 
 if TYPE_CHECKING:
     from ..mcp_server.sources import Source
+
+PORT: Final = 8_377  # no service that is known uses it
 
 
 class NoMcp(Refusal):
@@ -55,17 +58,28 @@ def mcp(
         list[str] | None,
         typer.Option("--channel", metavar="ID", help="A channel to offer beside mcp.channels; may be repeated."),
     ] = None,
+    http: Annotated[
+        bool,
+        typer.Option("--http", help="Serve over HTTP on this machine, to whoever bears the token of mcp.token_file."),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, metavar="N", help="The port of --http; 0: a free one.")
+    ] = PORT,
     config: ConfigFile = None,
     self_ids: SelfIds = None,
 ) -> None:
-    """Offer search, pins, standings and turns to an MCP client, over standard input and output."""
+    """Offer search, pins, standings and turns to MCP clients, over standard input and output or over HTTP."""
     if find_spec("mcp") is None:
         raise NoMcp
     loaded = configuration(config)
     listed = loaded.mcp.channels | frozenset(map(_channel_id, channels or ()))
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread waits for standard input, and would keep the process alive
-    asyncio.run(_serve(loaded, _source(loaded, paths or [], listed, self_ids)))
+    source = _source(loaded, paths or [], listed, self_ids)
+    if http:
+        _serve_over_http(loaded, source, port)
+    else:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread waits for input, and would keep the process alive
+        asyncio.run(_serve(loaded, source))
     raise typer.Exit(Exit.FOUND)
 
 
@@ -96,5 +110,26 @@ async def _serve(config: Config, source: Source) -> None:
     from ..mcp_server.serving import open_room  # noqa: PLC0415
     from ..mcp_server.stdio import serve_stdio  # noqa: PLC0415
 
-    async with open_room(config, source, State(config.state.path, now=time.time)) as room:
+    async with open_room(config, source, _marks(config)) as room:
         await serve_stdio(room)
+
+
+def _serve_over_http(config: Config, source: Source, port: int) -> None:
+    """Serve until Ctrl-C or SIGTERM, having said where."""
+    from ..mcp_server.http import address_of, listen, read_http_token, serve_http  # noqa: PLC0415
+    from ..mcp_server.serving import open_room  # noqa: PLC0415
+
+    token = read_http_token(config.mcp.token_file)
+    listening = listen(port)
+
+    async def serve() -> None:
+        async with open_room(config, source, _marks(config)) as room:
+            await serve_http(room, token, listening)
+
+    say(f"serving at {address_of(listening)}; stop it with Ctrl-C")
+    with suppress(KeyboardInterrupt, SystemExit):  # how the signal goes on once everything has ended
+        asyncio.run(serve())
+
+
+def _marks(config: Config) -> State:
+    return State(config.state.path, now=time.time)

@@ -66,6 +66,7 @@ def build(services: Services) -> app_commands.Group:
         name="recall",
         description="Switch Recall on or off here, see what it stores, or have it forget you",
         guild_only=True,
+        allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False),
         allowed_installs=app_commands.AppInstallationType(guild=True, user=False),
     )
 

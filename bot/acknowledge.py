@@ -1,8 +1,10 @@
 """Show who writes a marker that it counted, with a reaction: 📌 it took effect, ❔ it is nothing.
 
 *Took effect* means that it parses and that its author may; no history is read for it, so `!unpin ^5` counts
-where 5 was never pinned. The reaction follows the text: an edit that adds a marker brings it, one that takes
-the marker out takes it back. At most `ACKS_PER_MINUTE` for each channel; the surplus is dropped.
+where 5 was never pinned. Of a deliberation line it means that it lacks nothing which it needs here (a topic, a
+cite), and that its author votes here, where that matters; whether what it names is there is not looked at. The
+reaction follows the text: an edit that adds a marker brings it, one that takes the marker out takes it back. At
+most `ACKS_PER_MINUTE` for each channel; the surplus is dropped.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ import discord
 import recall
 
 from .answering import described
+from .deliberation import electorate_of, policy_of
 from .failures import REQUEST_FAILURES
 from .pace import Pace
-from .places import may_react
+from .places import may_react, place_ids
 from .queries import DIALECT
+from .rows import webhook_of
 
 if TYPE_CHECKING:
-    from .config import Acknowledge
+    from .config import Acknowledge, Config
 
 ACKS_PER_MINUTE = 10  # for each channel
 ACKS_REMEMBERED = 10_000  # messages whose reaction is ours; of older ones Discord's own account is taken
@@ -33,10 +37,34 @@ NOTHING_EMOJI = "❔"
 _log = logging.getLogger(__name__)
 
 
+def lacks_nothing(trace: recall.Trace) -> bool:
+    """Say whether a trace deposits under the default rules, whoever wrote it."""
+    return recall.trace_lack(trace, recall.QuorumPolicy()) is None
+
+
+def trace_rule(config: Config, message: discord.Message) -> Callable[[recall.Trace], bool]:
+    """Return which traces of a message deposit where it stands, by what is configured there and who wrote it."""
+    guild_id = None if message.guild is None else message.guild.id
+    section = config.settings(guild_id=guild_id, channel_ids=place_ids(message.channel)).standings
+    policy, electorate = policy_of(section), electorate_of(section)
+    roles = [role.id for role in message.author.roles] if isinstance(message.author, discord.Member) else []
+    hook = webhook_of(message) is not None
+    return lambda trace: (
+        recall.trace_lack(trace, policy) is None and electorate.admits(trace, is_webhook=hook, roles=roles)
+    )
+
+
 def acknowledgement(
-    row: recall.LogMessage, mode: Acknowledge, *, address: recall.AddressReader | None = None
+    row: recall.LogMessage,
+    mode: Acknowledge,
+    *,
+    address: recall.AddressReader | None = None,
+    deposits: Callable[[recall.Trace], bool] = lacks_nothing,
 ) -> str | None:
-    """Return the reaction that a row deserves, null for none; `address` reads message links in markers."""
+    """Return the reaction that a row deserves, null for none.
+
+    `address` reads message links in markers, `deposits` says which traces do anything here.
+    """
     if mode == "off" or "!" not in row.content:
         return None
     directives = recall.read_directives(
@@ -49,10 +77,7 @@ def acknowledgement(
     )
     if directives:
         return EFFECT_EMOJI
-    traces = recall.resolve_traces(
-        row.content, None, author=row.author, sequence=row.sequence, dialect=DIALECT, reply_to=row.reply_to
-    )
-    if traces:
+    if any(map(deposits, recall.read_traces((row,), dialect=DIALECT, address=address))):
         return EFFECT_EMOJI
     return NOTHING_EMOJI if mode == "all" and recall.looks_like_marker(row.content, DIALECT) else None
 
@@ -72,8 +97,9 @@ class Acknowledgements:
     `clock` counts seconds and never goes back (`time.monotonic`).
     """
 
-    def __init__(self, mode: Acknowledge, *, clock: Callable[[], float]) -> None:
-        self._mode = mode
+    def __init__(self, config: Config, *, clock: Callable[[], float]) -> None:
+        self._config = config
+        self._mode = config.acknowledge
         self._pace = Pace(ACKS_PER_MINUTE, clock=clock)
         self._marks: dict[int, _Mark] = {}
 
@@ -83,7 +109,8 @@ class Acknowledgements:
         """Look at a message that was posted or edited, and make its reaction what its text deserves."""
         if self._mode == "off":
             return
-        wanted = acknowledgement(row, self._mode, address=address)
+        rule = trace_rule(self._config, message)
+        wanted = acknowledgement(row, self._mode, address=address, deposits=rule)
         mark = self._marks.get(message.id)
         if mark is None:
             mark = _Mark(wanted, has=_own_reaction(message))

@@ -111,7 +111,7 @@ class Desks:
         )
 
     def known(self, place: Place, asker: Asker) -> OpenDesk | None:
-        """Return a place as a desk of what the mirror is sure of, for forms: no request is made, and no more read.
+        """Return a place as a desk of what the mirror is sure of, for forms: no history is asked for.
 
         None where the asker may not read it, as far as that is known.
         """
@@ -128,6 +128,8 @@ class Desks:
             left_out=history.left_out,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
+            is_webhook=self._reads.identity().webhooks.__contains__,
+            roles_of=functools.partial(self._roles.of, place.guild),
         )
 
     def row_of(self, message: discord.Message) -> recall.LogMessage | None:

@@ -104,7 +104,7 @@ def unnamed_row_of(
         author = None
     if author is None:
         return None
-    if _webhook(message) is not None:
+    if webhook_of(message) is not None:
         identity.webhooks.add(author.id)
     chat_id, parent = place_of(place or message.channel, message.id)
     if number not in AUTHORED_TYPES:  # its content and embeds may be a name, or what a filter has blocked
@@ -161,14 +161,14 @@ def _author(message: discord.Message) -> recall.PersonAuthor | recall.AgentAutho
     """Return who wrote a message: an agent by its webhook or user id, or a person."""
     user = message.author
     label = flatten_name(_name_of(user, message.guild))
-    hook = _webhook(message)
+    hook = webhook_of(message)
     if hook is not None:
         return recall.AgentAuthor(id=str(hook), label=label or str(hook))
     kind = recall.AgentAuthor if user.bot or message.webhook_id is not None else recall.PersonAuthor
     return kind(id=str(user.id), label=label or str(user.id))
 
 
-def _webhook(message: discord.Message) -> int | None:
+def webhook_of(message: discord.Message) -> int | None:
     """Return the webhook that wrote a message; an app's answer names the app itself as its webhook."""
     hook = message.webhook_id
     return None if hook == message.application_id else hook

@@ -44,7 +44,7 @@ class Unasked:
         self._identity = identity
         self._application_id = application_id
         self._notices = Notices(services.config, sleep=sleep, clock=clock)
-        self._acknowledgements = Acknowledgements(services.config.acknowledge, clock=clock)
+        self._acknowledgements = Acknowledgements(services.config, clock=clock)
         self._lines = Lines(services, sleep=sleep, clock=clock)
         self._texts = Texts()
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import simcord
 from recall_bot.acknowledge import ACKS_PER_MINUTE, EFFECT_EMOJI, NOTHING_EMOJI, acknowledgement
-from recall_bot.config import Acknowledge, Config
+from recall_bot.config import Acknowledge, Config, Snowflake
 
 import recall
 from tests.simcord_shims import user_thread
@@ -74,7 +74,7 @@ async def test_a_marker_gets_a_reaction_and_an_edit_takes_it_back(stage: Stage) 
 
 async def test_agents_and_webhooks_are_acknowledged_as_people_are(stage: Stage) -> None:
     webhook = stage.guild.create_webhook(stage.channel)
-    said = [await stage.scout.send(stage.channel, "!pin"), await webhook.send("!propose #plan ship", username="x")]
+    said = [await stage.scout.send(stage.channel, "!pin"), await webhook.send("!pin", username="x")]
     assert [stage.reactions(message) for message in said] == [[EFFECT_EMOJI]] * 2
 
 
@@ -105,6 +105,51 @@ async def test_only_channels_that_are_switched_on_are_watched_and_their_threads(
     handle = next(handle for handle in stage.channel.threads if handle.id == thread.id)
     inside, outside = await stage.ada.send(handle, "!pin"), await stage.ada.send(stage.quiet, "!pin")
     assert (stage.reactions(inside), stage.reactions(outside)) == ([EFFECT_EMOJI], [])
+
+
+LACKING = ["!propose plan ship", "!support #plan because", "!object ^3 no", "!object >3", "!commit", "!refute #plan"]
+
+
+@pytest.mark.parametrize("content", LACKING)
+def test_a_trace_that_deposits_nothing_took_no_effect(content: str) -> None:
+    assert acknowledgement(row(content), "effect") is None
+    assert acknowledgement(row(content), "all") == NOTHING_EMOJI
+
+
+@pytest.mark.parametrize("content", ["!support #plan", "!evidence", "!refute #plan"])
+def test_a_trace_takes_the_message_it_answers_as_its_ground(content: str) -> None:
+    assert acknowledgement(row(content, reply_to=3), "effect") == EFFECT_EMOJI
+
+
+async def test_a_trace_is_acknowledged_by_the_rules_of_its_place_and_where_its_author_votes(env: simcord.Env) -> None:
+    def configure(config: Config) -> Config:
+        rules = msgspec.structs.replace(config.standings, voters="agents", require_grounded=False)
+        return msgspec.structs.replace(config, acknowledge="all", standings=rules)
+
+    stage = await set_stage(env, configure)
+    webhook = stage.guild.create_webhook(stage.channel)
+
+    said = [
+        await stage.scout.send(stage.channel, "!support #plan why not"),
+        await stage.ada.send(stage.channel, "!support #plan why not"),
+        await stage.ada.send(stage.channel, "!object >3 no"),
+        await webhook.send("!propose #plan ship", username="x"),
+    ]
+
+    assert [stage.reactions(m) for m in said] == [[EFFECT_EMOJI], [NOTHING_EMOJI], [EFFECT_EMOJI], [NOTHING_EMOJI]]
+
+
+async def test_who_holds_a_voting_role_is_acknowledged(env: simcord.Env) -> None:
+    stage = await set_stage(env)
+    role = stage.guild.create_role("voters")
+    cleo = stage.guild.add_member(env.create_user("cleo"), roles=[role])
+    rules = msgspec.structs.replace(stage.config.standings, voters="role", roles=frozenset({Snowflake(role.id)}))
+    stage.config = msgspec.structs.replace(stage.config, acknowledge="all", standings=rules)
+    await stage.restart()
+
+    said = [await who.send(stage.channel, "!propose #plan ship") for who in (cleo, stage.ada)]
+
+    assert [stage.reactions(message) for message in said] == [[EFFECT_EMOJI], [NOTHING_EMOJI]]
 
 
 async def test_off_puts_no_reaction(env: simcord.Env) -> None:

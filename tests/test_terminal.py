@@ -324,7 +324,7 @@ def test_standings_count_everyone_and_each_rule_is_an_option(tmp_path: Path) -> 
     )
 
     wire = answered("standings", path)
-    assert list(wire) == ["standings", "consensus", "coverage"]
+    assert list(wire) == ["standings", "consensus", "topics", "decisions", "questions", "names", "coverage"]
     assert wire["standings"] == [
         {
             "topic": "sqlite",
@@ -341,13 +341,70 @@ def test_standings_count_everyone_and_each_rule_is_an_option(tmp_path: Path) -> 
     assert recall_bot("standings", path, "--threshold", 0).exit_code == 2
 
     lines = found("standings", path).splitlines()
-    assert lines[:4] == [
-        "#sqlite · weight 1400 · carried",
-        "  supported by Ben of the Harbour, Scout",
-        "  refuted by Cyd",
-        "Quorum: #sqlite.",
+    assert lines[:5] == [
+        "#sqlite · 2 of 2 supporters · weight 1400 · carried",
+        f"  supported by Ben of the Harbour in {FIRST_ID + 1}",
+        f"  supported by Scout (app) in {FIRST_ID + 2}",
+        f"  refuted by Cyd in {FIRST_ID + 3}, citing {FIRST_ID + 1}",
+        "Quorum: #sqlite is carried.",
     ]
     assert recall_bot("standings", path, "--at", FIRST_ID + 1, "--threshold", 1).exit_code == 0
+    assert recall_bot("standings", path, "--topic", "#other").stdout.startswith("No topic is on the floor.")
+
+
+def test_standings_are_as_of_a_message_and_name_what_was_decided(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "room.json",
+        [
+            message(1, "!propose #sqlite one file", BEN),
+            message(2, f"!support #sqlite ^{FIRST_ID + 1}", SCOUT),
+            message(3, "!commit #sqlite", BEN),
+            message(4, f"!object >{FIRST_ID + 1} ^{FIRST_ID + 2} no", SCOUT),
+        ],
+    )
+
+    assert "Quorum: #sqlite" in found("standings", path, "--at", FIRST_ID + 2)
+    assert "decided" not in found("standings", path, "--at", FIRST_ID + 2)
+    lines = found("standings", path).splitlines()
+    assert lines[2] == f"  silenced Ben of the Harbour in {FIRST_ID + 1}, objected to in {FIRST_ID + 4}"
+    decided = "decided #sqlite by Ben of the Harbour, carried by Ben of the Harbour, Scout (app)"
+    assert lines[3].startswith(decided)
+    [decision] = answered("standings", path)["decisions"]
+    assert (decision["sequence"], decision["topic"], decision["whole"]) == (str(FIRST_ID + 3), "sqlite", True)
+
+
+def test_every_line_is_explained_also_one_that_is_nothing(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "room.json",
+        [
+            message(1, "!propose sqlite", BEN),
+            message(2, "!Support: #sqlite", SCOUT),
+            message(3, f"!support #sqlite ^{FIRST_ID + 9}", SCOUT),
+        ],
+    )
+
+    shown = found("standings", path, "--show", "traces")
+
+    assert "nothing: it names no topic; write it with its #, as in #name" in shown
+    assert "nothing: the word must be exactly !support" in shown
+    assert f"nothing: what it cites is not here, so it rests on nothing; names {FIRST_ID + 9}" in shown
+    wire = answered("standings", path, "--show", "traces")
+    assert [outcome["effect"] for outcome in wire["traces"]] == ["no_topic", "misspelt", "no_cite"]
+
+
+def test_a_webhook_of_an_export_votes_when_it_is_named(tmp_path: Path) -> None:
+    hook = {**user(80, "relay", "Relay", is_bot=True), "discriminator": "0000"}
+    path = write(tmp_path / "room.json", [message(1, "!propose #sqlite one file", hook)])
+
+    assert recall_bot("standings", path).exit_code == 1
+    [standing] = answered("standings", path, "--webhook", hook["id"])["standings"]
+    assert standing["supporters"] == [hook["id"]]
+
+
+def test_nobodys_roles_are_known_to_an_export(room: Path) -> None:
+    result = recall_bot("standings", room, "--voters", "role")
+
+    assert str(result.exception) == "Here nobody's roles are known: count everyone, agents or people."
 
 
 def test_a_room_without_a_topic_has_none(room: Path) -> None:

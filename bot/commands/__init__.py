@@ -10,7 +10,7 @@ from discord import app_commands
 from ..answering import Interaction
 from ..forms import Filled, FormKind, filled
 from ..services import Services
-from . import context, pin_menu, pins, recall, search, standings, unpin_menu
+from . import context, pin_menu, pins, recall, search, stance_menus, standings, unpin_menu
 
 AppCommand: TypeAlias = app_commands.Command[Any, ..., Any] | app_commands.Group | app_commands.ContextMenu
 
@@ -22,12 +22,18 @@ COMMANDS: tuple[Callable[[Services], AppCommand], ...] = (
     recall.build,
     pin_menu.build,
     unpin_menu.build,
+    stance_menus.build_support,
+    stance_menus.build_object,
 )
-FORMS: Mapping[FormKind, Callable[[Interaction, Services, Filled], Awaitable[None]]] = {"pin": pin_menu.submitted}
+FORMS: Mapping[FormKind, Callable[[Interaction, Services, Filled], Awaitable[None]]] = {
+    "pin": pin_menu.submitted,
+    "support": stance_menus.supported,
+    "object": stance_menus.objected,
+}
 
 
 async def take_form(interaction: Interaction, services: Services) -> None:
     """Do what a form of ours asks that was filled in; any other interaction is passed over."""
     given = filled(interaction)
-    if given is not None and given.kind in FORMS:
+    if given is not None:
         await FORMS[given.kind](interaction, services, given)

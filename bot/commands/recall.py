@@ -46,6 +46,8 @@ HELP = """\
 **To settle something.** `!propose #topic text` puts an option on the floor, `!support #topic ^ID text` stands \
 behind it for a reason, `!object >ID ^ID text` answers its advocate, `!refute #topic ^ID text` argues against it, \
 `!evidence` and `!question` say and ask what is known, `!commit #topic` records what is carried.
+**By menu.** A message's menu has, under *Apps*, *Pin to board*, *Unpin from board*, *Support* and *Object*: each \
+posts the line for you, and it counts as yours.
 **Asked.** `/search` looks through the history, `/pins` shows the board, `/standings` where topics stand. \
 Only you see the answer, unless `public`.
 **Unasked.** Nothing, until somebody with Manage Channels writes `/recall enable` in a channel: then long messages \
@@ -68,6 +70,7 @@ def build(services: Services) -> app_commands.Group:
         name="recall",
         description="Switch Recall on or off here, see what it stores, or have it forget you",
         guild_only=True,
+        allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False),
         allowed_installs=app_commands.AppInstallationType(guild=True, user=False),
     )
 

@@ -99,7 +99,6 @@ class _Numbered:
 
     written: Mapping[tuple[int, int], recall.Trace]
     folded: tuple[recall.Trace, ...]
-    numbers: Mapping[int, int]
     sequences: Sequence[int]
 
     def back(self, number: int) -> int:
@@ -129,7 +128,7 @@ async def standings_of(desk: OpenDesk, request: StandingsRequest, walk: recall.W
     numbered = _number(rows, desk.address)
     eligible, unasked = await eligible_in(desk, request.electorate, numbered.folded)
     policy = request.policy
-    found = recall.standings(numbered.folded, len(rows), policy, eligible=eligible)
+    found = _stood(numbered, policy, eligible)
     decisions = await _judge(numbered, request, eligible)
     recorded = {(decision.trace.sequence, decision.trace.offset) for decision in decisions}
     outcomes = recall.trace_outcomes(numbered.folded, len(rows), policy, eligible=eligible, recorded=recorded)
@@ -183,8 +182,30 @@ async def where_named(
     return await where_is(desk, answer, sequence)
 
 
-def _number(rows: tuple[recall.LogMessage, ...], address: recall.AddressReader | None) -> _Numbered:
-    """Read the traces of rows, number them for the fold, and take away what is none of these rows."""
+def fold_room(
+    rows: Iterable[recall.LogMessage],
+    policy: recall.QuorumPolicy,
+    *,
+    eligible: Callable[[recall.Author], bool] | None = None,
+    address: recall.AddressReader | None = None,
+) -> tuple[recall.TopicStanding, ...]:
+    """Return where topics stand at the newest of a conversation's rows, for whoever has read them already.
+
+    Neither the order of the rows nor how often each came matters.
+    """
+    return _stood(_number(rows, address), policy, eligible)
+
+
+def _stood(
+    numbered: _Numbered, policy: recall.QuorumPolicy, eligible: Callable[[recall.Author], bool] | None
+) -> tuple[recall.TopicStanding, ...]:
+    return recall.standings(numbered.folded, len(numbered.sequences), policy, eligible=eligible)
+
+
+def _number(given: Iterable[recall.LogMessage], address: recall.AddressReader | None) -> _Numbered:
+    """Read the traces of authored rows, number these for the fold, and take away what is none of them."""
+    authored = {row.sequence: row for row in given if not isinstance(row.author, recall.SystemAuthor)}
+    rows = [authored[sequence] for sequence in sorted(authored)]
     numbers = {row.sequence: number for number, row in enumerate(rows, 1)}
     written = recall.read_traces(rows, dialect=DIALECT, address=address)
     folded = tuple(
@@ -196,7 +217,7 @@ def _number(rows: tuple[recall.LogMessage, ...], address: recall.AddressReader |
         )
         for trace in written
     )
-    return _Numbered({_place(trace): trace for trace in written}, folded, numbers, [row.sequence for row in rows])
+    return _Numbered({_place(trace): trace for trace in written}, folded, [row.sequence for row in rows])
 
 
 async def _judge(

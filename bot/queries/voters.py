@@ -47,6 +47,10 @@ class Electorate:
             return not self.roles.isdisjoint(roles)
         return self.voters == "everyone" or isinstance(author, recall.AgentAuthor) == (self.voters == "agents")
 
+    def admits(self, trace: recall.Trace, *, is_webhook: bool, roles: Iterable[int] = ()) -> bool:
+        """Say whether the author of a trace may deposit it: who has no voice may still object, ask and tell."""
+        return trace.kind not in _VOICED or self.has_voice(trace.author, is_webhook=is_webhook, roles=roles)
+
 
 async def eligible_in(
     desk: OpenDesk, electorate: Electorate, traces: Iterable[recall.Trace]

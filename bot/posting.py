@@ -49,7 +49,7 @@ LINES_PER_MINUTE: Final = 10  # for each member; who types is held to about that
 WRITERS_REMEMBERED: Final = 10_000  # members whose last line is kept for slow mode
 POSTING: Final = "Posting the line…"
 
-NoPosting: TypeAlias = Literal["archived", "locked", "asker", "bot", "pace"]
+NoPosting: TypeAlias = Literal["archived", "locked", "asker", "unread", "bot", "pace"]
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +61,7 @@ class MayNotPost(Refusal):
         "archived": "This thread is archived, and I post no line into it. Open it again first.",
         "locked": "This thread is locked, and I post no line into it.",
         "asker": "You may not send messages here now, so I post no line for you.",
+        "unread": "You may not read the history here, so I post no line for you.",
         "bot": "I may not send messages here, so I can post no line for you: I need Send Messages, and in threads "
         "Send Messages in Threads.",
         "pace": "You have had many lines posted in the last minute. Wait a moment with the next one.",
@@ -145,6 +146,8 @@ def check_may_post(interaction: Interaction) -> Place:
         raise MayNotPost(why)
     if not _may_send(here, interaction.permissions) or asker.member.is_timed_out():
         raise MayNotPost("asker")
+    if asker.known_right(here) is False:
+        raise MayNotPost("unread")
     if not _may_send(here, interaction.app_permissions) or not may_be_posted_in(here):
         raise MayNotPost("bot")
     return here

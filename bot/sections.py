@@ -36,7 +36,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChannelsConfig(Section, frozen=True):
-    """Name the channels in which Recall may act unasked (notices, reactions); their threads follow."""
+    """Name the channels in which Recall may act unasked (notices, reactions, answers); their threads follow."""
 
     enabled: frozenset[Snowflake] = frozenset()
 

@@ -326,6 +326,13 @@ def test_a_line_that_somebody_had_us_post_is_theirs(tmp_path: Path) -> None:
     assert [pin.label for pin in fold_pins([row], dialect="discord")] == ["x"]
 
 
+@pytest.mark.parametrize("line", [f"!support #x ^{FIRST_ID} as measured", f"!object >{FIRST_ID}"])
+def test_a_line_of_a_deliberation_that_somebody_had_us_post_is_theirs(tmp_path: Path, line: str) -> None:
+    row = row_of(tmp_path, message(1, line, RECALL, interaction=INVOKED, type="Default"), own=(SELF_ID,))
+
+    assert row.author == ada
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -11,12 +11,13 @@ import simcord
 from recall_bot import forms
 from recall_bot.errors import Unavailable
 from simcord.actors import MemberActor
+from simcord.backend.serializers import channel_payload
 from simcord.enums import MessageType
 from simcord.results import InteractionResult
 
 from tests.asking import ask, configured, history, quoted, sent_by_bot, text_of
 from tests.rights import forbid
-from tests.simcord_shims import archive, user_thread
+from tests.simcord_shims import archive, user_forum_post, user_thread
 from tests.stage import Stage, set_stage
 
 
@@ -49,9 +50,9 @@ def choices(opened: InteractionResult) -> list[str]:
     return [option["value"] for field in fields for option in field.get("options", ())]
 
 
-async def fetched(stage: Stage, message_id: int) -> discord.Message:
-    channel = stage.bot.get_channel(stage.channel.id)
-    assert isinstance(channel, discord.TextChannel)
+async def fetched(stage: Stage, message_id: int, *, within: int | None = None) -> discord.Message:
+    channel = stage.bot.get_channel(within or stage.channel.id)
+    assert isinstance(channel, discord.TextChannel | discord.Thread)
     return await channel.fetch_message(message_id)
 
 
@@ -137,6 +138,19 @@ async def test_unpin_takes_off_what_is_pinned_and_says_when_nothing_is(stage: St
     assert "Nothing is pinned" in text_of(await ask(stage, "pins"))
 
 
+async def test_the_menu_of_a_pin_line_takes_off_what_that_line_pinned(stage: Stage) -> None:
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+    await pin(stage, target)
+    [line] = stage.ours()
+    two = await stage.ben.send(stage.channel, f"!pin\n!pin ^{target.id}")
+
+    assert told(await menu(stage, "Unpin from board", line)).startswith("That message is not on the board here")
+    assert told(await menu(stage, "Unpin from board", two)).startswith("Taken off the board.")
+    assert lines(stage)[-1] == f"!unpin ^{two.id}"
+    assert told(await menu(stage, "Unpin from board", two)).endswith("which this line had pinned.")
+    assert lines(stage)[-1] == f"!unpin ^{target.id}"
+
+
 async def test_menus_work_where_nothing_is_switched_on(stage: Stage) -> None:
     target = await stage.ben.send(stage.quiet, "600 calls a minute")
     opened = await stage.ada.context_menu(stage.quiet, "Pin to board", target)
@@ -145,6 +159,16 @@ async def test_menus_work_where_nothing_is_switched_on(stage: Stage) -> None:
     [line] = stage.ours(stage.quiet)
     assert line.content == f"!pin ^{target.id}"
     assert stage.reactions(line) == []
+
+
+async def test_menus_work_in_an_age_restricted_channel(stage: Stage) -> None:
+    backend = stage.env.backend
+    backend.emit("CHANNEL_UPDATE", {**channel_payload(backend, backend.get_channel(stage.channel.id)), "nsfw": True})
+    await stage.settle()
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+
+    assert told(await pin(stage, target)).startswith("Pinned.")
+    assert told(await menu(stage, "Unpin from board", target)).startswith("Taken off")
 
 
 async def test_a_message_that_is_deleted_while_the_form_is_open_is_not_pinned(stage: Stage) -> None:
@@ -188,6 +212,28 @@ async def test_no_line_is_posted_for_who_is_timed_out(stage: Stage) -> None:
     stage.env.backend.edit_member(stage.guild.id, stage.ada.id, {"timed_out_until": until})
 
     assert told(await stage.ada.submit_modal(opened, {})).startswith("You may not send messages here")
+
+
+async def test_no_line_is_posted_for_who_may_not_read_what_it_is_about(stage: Stage) -> None:
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+    forbid(stage, stage.ada.id, read_message_history=False)
+
+    for name in ("Pin to board", "Unpin from board"):
+        assert told(await menu(stage, name, target)).startswith("You may not read the history here")
+
+
+async def test_the_first_message_of_a_post_is_pinned_in_its_post_and_shown_on_the_forums_board(stage: Stage) -> None:
+    forum = stage.guild.create_forum_channel("help")
+    thread, _starter = user_forum_post(stage.env, forum.id, stage.ben.id, "limits", "600 calls a minute")
+    await stage.settle()
+    post = stage.place(thread.id)
+
+    assert told(await pin(stage, await fetched(stage, thread.id, within=thread.id), other="limits")).startswith(
+        "Pinned."
+    )
+
+    assert quoted(await ask(stage, "pins", where=post)) == ["600 calls a minute"]
+    assert quoted(await ask(stage, "pins", place=str(forum.id))) == ["600 calls a minute"]
 
 
 @pytest.mark.parametrize(("locked", "sentence"), [(False, "This thread is archived"), (True, "This thread is locked")])
@@ -284,17 +330,21 @@ async def test_a_line_is_attributed_from_history_alone_after_a_restart(stage: St
     assert any(request.path.endswith("/messages") for request in stage.env.http_requests)
 
 
-async def test_a_form_whose_token_has_run_out_is_one_line_in_the_log(
-    stage: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_whatever_comes_too_late_is_one_line_in_the_log(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     target = await stage.ben.send(stage.channel, "secret words")
-    stage.env.inject_error("POST", "/interactions/*/*/callback", status=404, code=10062, times=2)
+    opened = await menu(stage, "Pin to board", target)
+    await stage.ben.send(stage.channel, f"!pin ^{target.id}")
+    board = await ask(stage, "pins")
+    stage.env.inject_error("POST", "/interactions/*/*/callback", status=404, code=10062, times=4)
 
     await menu(stage, "Pin to board", target)
     await menu(stage, "Unpin from board", target)
+    await stage.ada.submit_modal(opened, {"text": "secret words"})
+    await stage.ada.select(board.message, [str(target.id)], custom_id="recall:unpin")
 
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert [record.getMessage().partition(": ")[2] for record in warnings] == ["NotFound 404 10062"] * 2
+    assert [record.getMessage().partition(": ")[2] for record in warnings] == ["NotFound 404 10062"] * 4
+    assert "secret" not in caplog.text
     assert all(record.exc_info is None for record in warnings)
     assert lines(stage) == []
 

@@ -56,6 +56,16 @@ async def test_a_label_narrows_the_board_and_an_unknown_one_is_answered_with_the
     assert "On the board: #b, #a." in text_of(await ask(stage, "pins", label="c"))
 
 
+async def test_p4_a_bare_pin_in_an_answer_pins_the_message_answered_and_one_below_a_text_its_own(stage: Stage) -> None:
+    asked = await stage.ben.send(stage.channel, "what is the limit?")
+    await stage.ada.send(stage.channel, "!pin #limits", reply_to=asked)
+    await stage.scout.send(stage.channel, "The limit is 5.\n!pin #limits", reply_to=asked)
+
+    assert quoted(await ask(stage, "pins")) == ["The limit is 5. !pin #limits", "what is the limit?"]
+    await stage.ada.send(stage.channel, "not now\n!unpin", reply_to=asked)
+    assert quoted(await ask(stage, "pins")) == ["The limit is 5. !pin #limits"]
+
+
 async def test_p5_a_pinned_message_that_is_gone_says_so_and_can_still_be_unpinned(stage: Stage) -> None:
     target = await stage.ben.send(stage.channel, "soon gone")
     await stage.ada.send(stage.channel, f"!pin ^{target.id} #x")

@@ -6,6 +6,7 @@ import discord
 import pytest
 import simcord
 from discord import app_commands
+from recall_bot.commands import COMMANDS
 from recall_bot.registration import register_commands, same_commands
 
 
@@ -161,3 +162,16 @@ async def test_discord_py_still_misreads_the_contexts_of_a_registered_command(en
     (command,) = await tree.fetch_commands()
     assert command.allowed_contexts is not None
     assert command.allowed_contexts.to_array() != [0]
+
+
+def test_every_command_and_menu_of_ours_is_for_members_of_guilds_alone() -> None:
+    unused: Any = None
+    tree = Program().tree
+    menus = 0
+    for build in COMMANDS:
+        command = build(unused)
+        wire = command.to_dict(tree)
+        assert (wire["contexts"], wire["integration_types"]) == ([0], [0])
+        assert 1 <= len(wire["name"]) <= 32
+        menus += isinstance(command, app_commands.ContextMenu)
+    assert menus == 4  # of five that discord.py registers

@@ -1,4 +1,7 @@
-"""*Unpin from board*, in a message's menu: an `!unpin` line posted for whoever asks, if the message is pinned here."""
+"""*Unpin from board*, in a message's menu: an `!unpin` line posted for whoever asks, if the message is pinned here.
+
+What people see of a pin in the room is its line. So the menu of a line takes off what that line has pinned.
+"""
 
 from __future__ import annotations
 
@@ -43,25 +46,26 @@ def build(services: Services) -> app_commands.ContextMenu:
     @app_commands.allowed_installs(guilds=True, users=False)
     async def unpin(interaction: Interaction, message: discord.Message) -> None:
         async def make(asking: Asking) -> Asked:
-            await pin_here(asking, message.id)
-            return Asked(unpin_line(message.id), "Taken off the board.")
+            pin = await pin_here(asking, message.id, or_line=True)
+            by_line = " That is the message which this line had pinned." if pin.sequence != message.id else ""
+            return Asked(unpin_line(pin.sequence), "Taken off the board.", by_line)
 
         await post_asked(interaction, services, make)
 
     return unpin
 
 
-async def pin_here(asking: Asking, target: int, *, reach: int = 0) -> recall.Pin:
+async def pin_here(asking: Asking, target: int, *, reach: int = 0, or_line: bool = False) -> recall.Pin:
     """Return the pin of a message on the board of the place where somebody asks, as it stands now.
 
-    `reach`: how often the board reads twice as far. Raises `NotPinned`, or `NotFoundPinned` where the board was not
-    read to its beginning.
+    `reach`: how often the board reads twice as far. `or_line`: of a message that is not pinned, return the one pin
+    that it made. Raises `NotPinned`, or `NotFoundPinned` where the board was not read to its beginning.
     """
     desk = await asking.open(asking.asker.here)
     request = queries.PinsRequest(scan=recall.PIN_SCAN << reach)
     board = await queries.pins(desk, request)
-    board = await queries.settle(desk, board, request, lambda found: _pins_of(found, target))
-    for pin in _pins_of(board, target):
+    board = await queries.settle(desk, board, request, lambda found: _pins_of(found, target, or_line=or_line))
+    for pin in _pins_of(board, target, or_line=or_line):
         return pin
     markers = board.coverage.markers
     whole = board.coverage.beginning or (markers is not None and markers.beginning)
@@ -70,5 +74,6 @@ async def pin_here(asking: Asking, target: int, *, reach: int = 0) -> recall.Pin
     raise NotFoundPinned(target)
 
 
-def _pins_of(board: queries.PinsAnswer, target: int) -> list[recall.Pin]:
-    return [pin for pin in board.board if pin.sequence == target]
+def _pins_of(board: queries.PinsAnswer, target: int, *, or_line: bool) -> list[recall.Pin]:
+    made = [pin for pin in board.board if pin.pinned_at == target] if or_line else []
+    return [pin for pin in board.board if pin.sequence == target] or (made if len(made) == 1 else [])

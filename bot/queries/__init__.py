@@ -16,6 +16,7 @@ from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, Ope
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
+from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning
 from .pins import (
     BOARD_CHECKS,
     BOARD_LIMIT,
@@ -25,6 +26,7 @@ from .pins import (
     Standing,
     WhereIs,
     pins,
+    refused,
     settle,
     where_is,
 )
@@ -43,6 +45,7 @@ from .topics import Advocacy, DecisionReport, Refutation, TopicReport
 from .voters import VOTERS_ASKED, Electorate, RolesUnknown, Voters
 
 __all__ = [
+    "AUTHORS_ASKED",
     "BOARD_CHECKS",
     "BOARD_LIMIT",
     "BOARD_MARKER_SCAN",
@@ -65,8 +68,12 @@ __all__ = [
     "OpenDesk",
     "Overrun",
     "OverrunsAnswer",
+    "PinAuthority",
+    "PinPolicy",
+    "PinRights",
     "PinsAnswer",
     "PinsRequest",
+    "Powers",
     "Refutation",
     "RolesUnknown",
     "RowsAround",
@@ -78,6 +85,7 @@ __all__ = [
     "StandingsRequest",
     "ThreadsAnswer",
     "TopicReport",
+    "Unpinning",
     "Voters",
     "WhereIs",
     "around",
@@ -89,6 +97,7 @@ __all__ = [
     "overruns",
     "pins",
     "read",
+    "refused",
     "room_standings",
     "search",
     "settle",

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 LINES_WAITING = 20  # lines of one channel that wait or are being answered; what is more is not answered
 LINES_REMEMBERED = 1_000  # answers that can still be withdrawn; the oldest are forgotten
 MESSAGES_REMEMBERED = 10_000  # ids posted while we were here; an edit of any other is never answered
-LINE_WALKS = 2  # questions of lines read for one server at once; `search.guild_walks` are read for it in all
+LINE_WALKS = 2  # questions of lines read for one server at once, but always less than its `search.guild_walks`
 LINE_TRIES = 5  # times a line that finds no place to be read waits for one
 PACED_EMOJI = "⏳"
 
@@ -151,7 +151,7 @@ class Lines:
         if line is None:
             return
         waiting = sum(one.message.channel.id == here.id for one in self._watches.values())
-        if waiting >= LINES_WAITING or self._bounds.is_full(here.id, recall.author_id(row.author)):
+        if waiting >= LINES_WAITING or self._bounds.is_full(here.guild.id, here.id, recall.author_id(row.author)):
             self._refuse(message, row)
             return
         watch = _Watch(message, row, line)
@@ -195,7 +195,7 @@ class Lines:
             if not may_reply(message.channel):
                 return
             self._present.pop(message.id, None)  # what is answered once is not answered again
-            if not self._bounds.admit(here.id, recall.author_id(row.author)):
+            if not self._bounds.admit(here.guild.id, here.id, recall.author_id(row.author)):
                 self._refuse(message, row)
                 return
             answer = await self._made(watch, here)
@@ -232,7 +232,8 @@ class Lines:
     @contextmanager
     def _walk(self, guild_id: int) -> Iterator[None]:
         walking = self._walking.get(guild_id, 0)
-        if walking >= LINE_WALKS:
+        most = min(LINE_WALKS, max(1, self._services.config.search.guild_walks - 1))
+        if walking >= most:
             raise GuildBusy
         self._walking[guild_id] = walking + 1
         try:

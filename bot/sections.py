@@ -36,7 +36,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChannelsConfig(Section, frozen=True):
-    """Name the channels in which Recall may act unasked (notices, reactions); their threads follow."""
+    """Name the channels in which Recall may act unasked (notices, reactions, answers); their threads follow."""
 
     enabled: frozenset[Snowflake] = frozenset()
 
@@ -92,6 +92,17 @@ class MirrorConfig(Section, frozen=True):
     keep_days: Annotated[int, msgspec.Meta(ge=0, le=3_650)] = 0
     never_store: frozenset[Snowflake] = frozenset()
     prewarm: tuple[Snowflake, ...] = ()
+
+
+class McpConfig(Section, frozen=True):
+    """Hold which channels the MCP server offers, whose rights bound that on Discord, and where HTTP's token stands.
+
+    `identity`: the id of a user, whose turns are meant where nobody says whose; 0: nobody's.
+    """
+
+    channels: frozenset[Snowflake] = frozenset()
+    identity: Annotated[int, msgspec.Meta(ge=0)] = 0
+    token_file: str = ""
 
 
 class StateConfig(Section, frozen=True):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import msgspec
@@ -87,27 +88,50 @@ async def test_whoever_is_second_is_told_so_and_sees_the_board_as_it_is(stage: S
     assert lines(stage) == [f"!unpin ^{first}"]
 
 
-async def test_of_two_at_the_very_same_time_one_line_is_posted(stage: Stage) -> None:
-    """Interactions are made by hand, because two people of simcord cannot act at once."""
+async def pressed_at_once(
+    stage: Stage, board: ResponseMessage, presses: list[tuple[MemberActor, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let several people use a select at the same time, which the people of simcord cannot."""
+    kept: list[tuple[Any, list[str]]] = []
+
+    async def keep(interaction: Any, _services: Any, chosen: list[str]) -> None:
+        kept.append((interaction, chosen))
+
+    monkeypatch.setattr("recall_bot.unpinning.press", keep)
+    for who, target in presses:
+        await unpin(stage, board, target, who=who)
+    await asyncio.gather(*(press(interaction, stage.cog.services, chosen) for interaction, chosen in kept))
+    await stage.settle()
+
+
+async def test_of_two_at_the_very_same_time_one_posts_a_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _second = await pinned(stage, "one", "two")
     board = await ask(stage, "pins", public=True)
-    pressed: list[Any] = []
 
-    async def keep(interaction: Any, *_: Any) -> None:
-        pressed.append(interaction)
-
-    for who in (stage.ada, stage.ben):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("recall_bot.unpinning.press", keep)
-            await unpin(stage, board, first, who=who)
-
-    services = stage.cog.services
-    await asyncio.gather(*(press(interaction, services, [str(first)]) for interaction in pressed))
-    await stage.settle()
+    await pressed_at_once(stage, board, [(stage.ada, first), (stage.ben, first)], monkeypatch)
 
     assert lines(stage) == [f"!unpin ^{first}"]
     assert quoted(await ask(stage, "pins")) == ["two"]
-    assert [m.content for m in stage.channel.history() if m.content == ALREADY_OFF] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_however_people_unpin_at_once_the_board_is_right_and_no_line_is_in_vain(
+    stage: Stage, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    texts = ["one", "two", "three"]
+    targets = await pinned(stage, *texts)
+    board = await ask(stage, "pins", public=True)
+    people = [stage.ada, stage.ben, *(stage.guild.add_member(stage.env.create_user(name)) for name in ("cat", "dan"))]
+    chosen = [(who, chance.choice(targets)) for who in people]
+
+    await pressed_at_once(stage, board, chosen, monkeypatch)
+
+    off = {target for _, target in chosen}
+    assert sorted(lines(stage)) == sorted(f"!unpin ^{target}" for target in off)
+    left = [text for text, target in zip(texts, targets, strict=True) if target not in off]
+    assert quoted(await ask(stage, "pins")) == left[::-1]
+    assert "to no effect" not in text_of(await ask(stage, "pins", show="history"))
 
 
 async def test_under_a_public_board_everybody_is_judged_on_their_own_rights(stage: Stage) -> None:

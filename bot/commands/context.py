@@ -54,11 +54,15 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
 
 
 def context_request(asking: Asking, place: Place, viewer: recall.Author, before: int | None) -> ContextRequest:
-    """Return the question for what a turn of `viewer` sees in a place, by what is configured there."""
+    """Return the question for what a turn of `viewer` sees in a place, by what is configured there.
+
+    It is told of `!search` only where such lines of agents are answered.
+    """
     settings = asking.settings(place)
+    lines = asking.services.is_enabled(place_ids(place)) and settings.lines.answered != "off"
     return ContextRequest(
         viewer,
-        recall.Spellings(search=None, traces=recall.TRACE_SPELLING),
+        recall.Spellings(search=recall.SEARCH_SPELLING if lines else None, traces=recall.TRACE_SPELLING),
         recall.BrevityPolicy(settings.brevity.message_chars, settings.brevity.window),
         before,
         working_set=settings.pins.limit,

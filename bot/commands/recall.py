@@ -1,8 +1,8 @@
 """`/recall`: switch a channel on or off, say what is stored and what is missing, explain, and forget.
 
-What is asked for works in every channel. What nobody asked for (length notices, reactions) happens only where
-somebody with Manage Channels has switched it on. The right is asked for here, because a server can give the
-command itself to anybody.
+What is asked for works in every channel. What nobody asked for (length notices, reactions, answers to lines) happens
+only where somebody with Manage Channels has switched it on. The right is asked for here, because a server can give
+the command itself to anybody.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ NEEDED = (
 )
 """The permissions that Recall works with."""
 
-ENABLED = "Recall is on in {place} and its threads: long messages are told so, and markers that count get a 📌."
+ENABLED = (
+    "Recall is on in {place} and its threads: long messages are told so, markers that count get a 📌, and "
+    "lines by which other bots ask, such as `!search`, are answered."
+)
 DISABLED = "Recall is off in {place} and its threads: it does nothing here that is not asked for. Commands work."
 FORGOTTEN = (
     "Nothing that you wrote is kept by Recall any more, and nothing will be. Your messages stand in Discord as "
@@ -48,7 +51,8 @@ posts the line for you, and it counts as yours.
 **Asked.** `/search` looks through the history, `/pins` shows the board, `/standings` where topics stand. \
 Only you see the answer, unless `public`.
 **Unasked.** Nothing, until somebody with Manage Channels writes `/recall enable` in a channel: then long messages \
-are told by how much they run over, and a marker that counts gets a 📌. `/recall disable` ends that.
+are told by how much they run over, a marker that counts gets a 📌, and other bots are answered when they write \
+`!search`, `!pins` and the like (`!recall help` tells them how). `/recall disable` ends that.
 **What is stored.** The channel is the only log. Recall keeps a copy of what it has read, to ask Discord less; \
 `/recall status` says how much, `/recall forget-me` erases what you wrote from it for good.
 The board is not Discord's own pins: Recall neither reads nor changes those."""
@@ -88,7 +92,7 @@ def build(services: Services) -> app_commands.Group:
 
         return add
 
-    @part("enable", "Let Recall act unasked here: length notices, and a 📌 under markers that count")
+    @part("enable", "Let Recall act unasked here: length notices, a 📌 under markers, answers to lines of bots")
     async def enable(asker: Asker) -> str:
         return await _switch(services, asker, on=True)
 

@@ -22,6 +22,7 @@ from ..answering import Asking
 from ..commands.context import context_request
 from ..contexts import context_document, fresh_nonce
 from ..errors import Refusal
+from ..failures import wrapped_errors
 from ..places import may_attach
 from ..rendering.contexts import reach_text
 from ..rendering.plain import Listed, Record, place_after
@@ -131,10 +132,16 @@ async def answer_help(_question: Question) -> LineAnswer:
     return LineAnswer(HELP_TEXT)
 
 
-def asker_of(message: discord.Message, here: Place) -> Asker | None:
-    """Return whose rights a line is read with; None for an author that is no member, and no webhook."""
+async def asker_of(message: discord.Message, here: Place) -> Asker:
+    """Return whose rights a line is read with; raises `Unavailable` where Discord does not say.
+
+    An author comes with an event as a member, or else (after some edits) is asked for.
+    """
     author = message.author
     if message.webhook_id is not None:
         return Asker(here.guild.me, here)
     member = author if isinstance(author, discord.Member) else here.guild.get_member(author.id)
-    return None if member is None else Asker(member, here)
+    if member is None:
+        with wrapped_errors():
+            member = await here.guild.fetch_member(author.id)
+    return Asker(member, here)

@@ -37,7 +37,7 @@ _SPACE = f"[{re.escape(WHITE_SPACE)}]"
 _WORD = f"[^{re.escape(WHITE_SPACE)}]"
 _OPTION = re.compile(rf'(?P<key>{"|".join(OPTIONS)}):(?:"(?P<quoted>[^"]*)"|(?P<bare>(?!"){_WORD}+))(?={_SPACE}|$)')
 _AFTER = re.compile(rf"(?:^|{_SPACE})after{_SPACE}+(?P<place>\^[0-9]+)$")
-_AFTER_TOPIC = re.compile(rf"(?:^|{_SPACE})after{_SPACE}+(?P<place>[\^#]{_WORD}+)$")
+_AFTER_TOPIC = re.compile(rf"(?:^|{_SPACE})after{_SPACE}+(?P<place>(?:\^|\\?#){_WORD}+)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import recall
 from recall.text import is_blank
 
 from .. import queries
-from ..desks import PublicElsewhere
 from ..errors import Refusal
 from ..rendering.contexts import reach_text
 from ..rendering.coverage import can_go_on
@@ -31,6 +30,12 @@ class BadChoice(Refusal):
         self.values = values
 
 
+class LineElsewhere(Refusal):
+    """Say that everybody here may read an answer to a line, so it is about nothing but this place."""
+
+    template = "A line asks about the place it stands in: leave out in:, or use /search."
+
+
 async def answer_search(question: Question) -> LineAnswer:
     """Search the place of a line, for what is older than the line. Lines that only ask are no answers."""
     line, asking, here = question.line, question.asking, question.here
@@ -38,7 +43,7 @@ async def answer_search(question: Question) -> LineAnswer:
     if is_blank(text):
         raise NotAsked("search")
     if "in" in options:
-        raise PublicElsewhere
+        raise LineElsewhere
     recall.parse_query(text)
     now, upper = asking.services.now(), question.row.sequence
     before = parse_before(options["before"], now) if "before" in options else None

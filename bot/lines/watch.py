@@ -209,24 +209,25 @@ class Lines:
 
     async def _made(self, watch: _Watch, here: Place) -> LineAnswer | None:
         """Return the answer to a line, in one sentence why there is none; None where there was no place to read it."""
-        asker = asker_of(watch.message, here)
-        if asker is None:
-            return None
         guild_id, asked_by = here.guild.id, int(recall.author_id(watch.row.author))
-        asking = Asking(self._services, asker, public=True, on_progress=_unseen)
-        question = Question(watch.line, asking, watch.row, partial(text_in, watch.message))
-        cooldown = asking.settings(here).search.cooldown_seconds
+        cooldown = settings_of(self._services, here).search.cooldown_seconds
         for _ in range(LINE_TRIES):
             try:
                 with self._walk(guild_id):
                     async with self._services.walks.admit(guild_id, asked_by, cooldown_seconds=cooldown):
-                        return await ANSWERS[watch.line.word](question)
+                        return await self._answer(watch, here)
             except Busy as busy:
                 await self._sleep(busy.seconds)
             except Exception as error:  # noqa: BLE001 - this is where every failure becomes a sentence
                 _log_failure(watch.message, error)
                 return LineAnswer(clipped(f"Recall: no answer. {collapse(sentence_of(error))}", PLAIN_WIDTH))
         return None
+
+    async def _answer(self, watch: _Watch, here: Place) -> LineAnswer:
+        asker = await asker_of(watch.message, here)
+        asking = Asking(self._services, asker, public=True, on_progress=_unseen)
+        question = Question(watch.line, asking, watch.row, partial(text_in, watch.message))
+        return await ANSWERS[watch.line.word](question)
 
     @contextmanager
     def _walk(self, guild_id: int) -> Iterator[None]:

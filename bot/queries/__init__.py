@@ -10,6 +10,7 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
+from .around import RowsAround, ThreadsAnswer, around, threads
 from .context import ContextAnswer, ContextRequest, NoOneChannel, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
 from .keeping import needed_by_boards
@@ -68,15 +69,18 @@ __all__ = [
     "PinsRequest",
     "Refutation",
     "RolesUnknown",
+    "RowsAround",
     "SearchAnswer",
     "SearchRequest",
     "SeenReach",
     "Standing",
     "StandingsAnswer",
     "StandingsRequest",
+    "ThreadsAnswer",
     "TopicReport",
     "Voters",
     "WhereIs",
+    "around",
     "chronological",
     "context",
     "fold_room",
@@ -88,6 +92,7 @@ __all__ = [
     "room_standings",
     "search",
     "settle",
+    "threads",
     "where_is",
     "where_named",
     "widened",

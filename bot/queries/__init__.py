@@ -10,6 +10,7 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
+from .around import RowsAround, ThreadsAnswer, around, threads
 from .context import ContextAnswer, ContextRequest, NoOneChannel, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
 from .foreseen import foreseen
@@ -69,15 +70,18 @@ __all__ = [
     "PinsRequest",
     "Refutation",
     "RolesUnknown",
+    "RowsAround",
     "SearchAnswer",
     "SearchRequest",
     "SeenReach",
     "Standing",
     "StandingsAnswer",
     "StandingsRequest",
+    "ThreadsAnswer",
     "TopicReport",
     "Voters",
     "WhereIs",
+    "around",
     "chronological",
     "context",
     "fold_room",
@@ -90,6 +94,7 @@ __all__ = [
     "room_standings",
     "search",
     "settle",
+    "threads",
     "where_is",
     "where_named",
     "widened",

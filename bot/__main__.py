@@ -24,6 +24,7 @@ from .terminal.configured import configuration
 from .terminal.context import context
 from .terminal.doctor import doctor
 from .terminal.erase import erase
+from .terminal.mcp import mcp
 from .terminal.options import ConfigFile
 from .terminal.output import Exit, fail, fail_at, finish_output, open_streams
 from .terminal.overrun import overrun
@@ -39,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (search, pins, standings, overrun, context, backfill, erase, doctor):
+for command in (search, pins, standings, overrun, context, backfill, erase, doctor, mcp):
     app.command()(command)
 
 

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 import discord
 from discord import app_commands
@@ -25,21 +25,18 @@ from .answering import Interaction
 from .commands import COMMANDS, AppCommand, take_form
 from .config import Config
 from .gateway import Gateway
+from .matchers import make_matcher
 from .readiness import NotReady, check_content_access, check_intents
 from .rows import Identity
 from .state import NotSaved, State
 from .threads import ThreadLists
+from .times import utc_now
 from .unasked import Unasked
-from .wiring import connected_shards, make_housekeeping, make_matcher, make_mirror, make_reads, make_services
+from .wiring import connected_shards, make_housekeeping, make_mirror, make_reads, make_services
 
 CLOSE_SECONDS = 2.0  # what notices and answers under way may take to end
 
 _log = logging.getLogger(__name__)
-
-
-def utc_now() -> datetime:
-    """Return the time, in UTC."""
-    return datetime.now(UTC)
 
 
 class RecallCog(commands.Cog, name="Recall"):

@@ -30,6 +30,7 @@ from .sections import (
     IdentityConfig,
     LineAskers,
     LinesConfig,
+    McpConfig,
     MirrorConfig,
     NoticesConfig,
     PinsConfig,
@@ -58,6 +59,7 @@ __all__ = [
     "IdentityConfig",
     "LineAskers",
     "LinesConfig",
+    "McpConfig",
     "MirrorConfig",
     "NoticesConfig",
     "PinsConfig",
@@ -123,6 +125,7 @@ class Config(Section, frozen=True):
     lines: LinesConfig = LinesConfig()
     mirror: MirrorConfig = MirrorConfig()
     state: StateConfig = StateConfig()
+    mcp: McpConfig = McpConfig()
     guild: Mapping[int, Change] = msgspec.field(default_factory=dict)
     channel: Mapping[int, Change] = msgspec.field(default_factory=dict)
 
@@ -145,7 +148,7 @@ class Config(Section, frozen=True):
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """Return the configuration of `path`, else of `RECALL_CONFIG`, else of ./config.toml, else the defaults.
 
-    A file that was named must be there. Raises `ConfigError`. A relative `token_file`,
+    A file that was named must be there. Raises `ConfigError`. A relative `token_file`, `mcp.token_file`,
     `mirror.path` or `state.path` is taken from the folder of the configuration.
     """
     named = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
@@ -163,6 +166,9 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     config = parse_config(text, source=str(source))
     if config.token_file:
         config = msgspec.structs.replace(config, token_file=str(source.parent / config.token_file))
+    if config.mcp.token_file:
+        mcp = msgspec.structs.replace(config.mcp, token_file=str(source.parent / config.mcp.token_file))
+        config = msgspec.structs.replace(config, mcp=mcp)
     if config.mirror.path != IN_MEMORY:
         mirror = msgspec.structs.replace(config.mirror, path=str(source.parent / config.mirror.path))
         config = msgspec.structs.replace(config, mirror=mirror)

@@ -109,6 +109,15 @@ def sentence_of(error: BaseException) -> str:
             return f"A query has at most {error.limit} characters, this one has {error.chars}."
         case recall.RegexUnsupported():
             return "Regular expressions are switched off here. Put the query in quotes to search for it as text."
+        case recall.OverBudget():
+            return (
+                f"The context comes to {error.actual:,} characters at least, and {error.budget:,} are allowed: "
+                f"{error.tail:,} are its tail, {error.pinned:,} stay whole before that, {error.uncovered:,} have no "
+                "summary. Allow more, ask for a shorter tail, or give summaries."
+            )
+        case recall.SummaryRefused():
+            hole = "of what it covers" if error.hole == "range" else "of what comes after it"
+            return f"The summary of {error.first} to {error.last} cannot stand in: not all {hole} is here."
         case recall.PageError():
             return "The history came back out of order, so I show nothing of it. Try again in a moment."
     return UNEXPECTED

@@ -94,6 +94,17 @@ class MirrorConfig(Section, frozen=True):
     prewarm: tuple[Snowflake, ...] = ()
 
 
+class McpConfig(Section, frozen=True):
+    """Hold which channels the MCP server offers, whose rights bound that on Discord, and where HTTP's token stands.
+
+    `identity`: the id of a user, whose turns are meant where nobody says whose; 0: nobody's.
+    """
+
+    channels: frozenset[Snowflake] = frozenset()
+    identity: Annotated[int, msgspec.Meta(ge=0)] = 0
+    token_file: str = ""
+
+
 class StateConfig(Section, frozen=True):
     """Hold where the switches of channels are kept, and who is to be forgotten."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from .errors import Refusal
@@ -50,6 +50,11 @@ class Bound:
 
     sequence: int
     assumed_utc: bool = False
+
+
+def utc_now() -> datetime:
+    """Return the time, in UTC."""
+    return datetime.now(UTC)
 
 
 def parse_before(text: str, now: datetime) -> Bound:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 
 import discord
@@ -13,6 +13,7 @@ from .config import Config
 from .desks import Desks, address_reader
 from .housekeeping import Housekeeping
 from .matcher import Matcher
+from .matchers import ExpressionsOff
 from .mirror import Mirror
 from .pages import Reads
 from .posting import Posts
@@ -23,27 +24,6 @@ from .rows import Identity
 from .services import Services, Walks
 from .state import State
 from .threads import ThreadLists
-
-
-class ExpressionsOff:
-    """Be the matcher where expressions are switched off: none is searched for."""
-
-    async def search(
-        self, _rows: Sequence[recall.LogMessage], _query: recall.SearchQuery, *, asker: str
-    ) -> tuple[recall.SearchHit, ...]:
-        """Raise `recall.RegexUnsupported`."""
-        del asker
-        raise recall.RegexUnsupported
-
-    async def close(self) -> None:
-        """End nothing."""
-
-
-def make_matcher(config: Config) -> Matcher | ExpressionsOff:
-    """Return a matcher, which starts no process before the first expression; its owner closes it."""
-    if config.search.expressions == "off":
-        return ExpressionsOff()
-    return Matcher(allow_unlimited=config.search.expressions == "always")
 
 
 def make_mirror(

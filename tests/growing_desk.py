@@ -15,7 +15,8 @@ DESK = Conversation("desk", "general")
 class GrowingDesk:
     """Hold rows that are written one after the other, and say how often they were read."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 10) -> None:
+        self._first = first
         self.rows: list[LogMessage] = []
         self.reads = 0
         self.left_out: Sequence[LeftOut] = ()
@@ -27,7 +28,7 @@ class GrowingDesk:
         return SessionPage(page, page[-1].sequence if len(older) > limit else None)
 
     def say(self, content: str, author: Author = ALICE) -> int:
-        number = self.rows[-1].sequence + 10 if self.rows else 10
+        number = self.rows[-1].sequence + 10 if self.rows else self._first
         self.rows.append(row(number, content, author))
         return number
 

@@ -118,6 +118,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/views.py",
         "bot/wiring.py",
     ),
+    "mcp": ("bot/mcp_server/http.py", "bot/mcp_server/serving.py", "bot/mcp_server/stdio.py"),
+    "mcp_types": ("bot/mcp_server/serving.py",),
     "msgspec": (
         "bot/commands/*.py",
         "bot/config.py",
@@ -125,6 +127,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/exports/records.py",
         "bot/matcher_process.py",
         "bot/matcher_worker.py",
+        "bot/mcp_server/*.py",
         "bot/mirror/*.py",
         "bot/queries/*.py",
         "bot/questions.py",
@@ -145,17 +148,21 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "rich": ("bot/terminal/*.py",),
     "simcord": ("bot/demo/*.py",),
+    "uvicorn": ("bot/mcp_server/http.py",),
     "typer": ("bot/__main__.py", "bot/terminal/*.py"),
 }
 
 # What must work, and start fast, where nobody thinks of Discord.
 FREE_OF_DISCORD = (
+    "bot/contexts.py",
     "bot/exports/*.py",
-    "bot/lines/asked.py",
-    "bot/lines/bounds.py",
     "bot/matcher*.py",
+    "bot/mcp_server/[!d]*.py",  # but for what reads from Discord
     "bot/queries/*.py",
     "bot/terminal/*.py",
+    "bot/turn_*.py",
+    "bot/lines/asked.py",
+    "bot/lines/bounds.py",
 )
 
 

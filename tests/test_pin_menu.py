@@ -11,6 +11,7 @@ import simcord
 from recall_bot import forms
 from recall_bot.errors import Unavailable
 from simcord.actors import MemberActor
+from simcord.backend.serializers import channel_payload
 from simcord.enums import MessageType
 from simcord.results import InteractionResult
 
@@ -158,6 +159,16 @@ async def test_menus_work_where_nothing_is_switched_on(stage: Stage) -> None:
     [line] = stage.ours(stage.quiet)
     assert line.content == f"!pin ^{target.id}"
     assert stage.reactions(line) == []
+
+
+async def test_menus_work_in_an_age_restricted_channel(stage: Stage) -> None:
+    backend = stage.env.backend
+    backend.emit("CHANNEL_UPDATE", {**channel_payload(backend, backend.get_channel(stage.channel.id)), "nsfw": True})
+    await stage.settle()
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+
+    assert told(await pin(stage, target)).startswith("Pinned.")
+    assert told(await menu(stage, "Unpin from board", target)).startswith("Taken off")
 
 
 async def test_a_message_that_is_deleted_while_the_form_is_open_is_not_pinned(stage: Stage) -> None:

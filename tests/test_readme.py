@@ -94,7 +94,8 @@ def test_every_command_of_the_command_line_is_described() -> None:
 
 
 def test_every_package_is_named_with_a_reason() -> None:
-    required = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["demo"]]
+    extras = PROJECT["project"]["optional-dependencies"]
+    required = [*PROJECT["project"]["dependencies"], *extras["demo"], *extras["mcp"]]
     names = {re.split(r"[\[<>=]", requirement)[0] for requirement in required}
     rows = re.findall(
         r"^\| ([\w., ]+?)(?: \([^)]*\))? \| .+ \|$", README.partition("## What it is made of")[2], re.MULTILINE

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import random
 from typing import Any
 
 import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config
+from recall_bot.queries import OpenDesk
 from recall_bot.unpinning import ALREADY_OFF, press
 from simcord.actors import MemberActor
 from simcord.results import InteractionResult, ResponseMessage
 
+import recall
 from tests.asking import answer_of, ask, buttons, configured, history, quoted, text_of
 from tests.rights import forbid
 from tests.simcord_shims import user_thread
@@ -87,27 +91,50 @@ async def test_whoever_is_second_is_told_so_and_sees_the_board_as_it_is(stage: S
     assert lines(stage) == [f"!unpin ^{first}"]
 
 
-async def test_of_two_at_the_very_same_time_one_line_is_posted(stage: Stage) -> None:
-    """Interactions are made by hand, because two people of simcord cannot act at once."""
+async def pressed_at_once(
+    stage: Stage, board: ResponseMessage, presses: list[tuple[MemberActor, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let several people use a select at the same time, which the people of simcord cannot."""
+    kept: list[tuple[Any, list[str]]] = []
+
+    async def keep(interaction: Any, _services: Any, chosen: list[str]) -> None:
+        kept.append((interaction, chosen))
+
+    monkeypatch.setattr("recall_bot.unpinning.press", keep)
+    for who, target in presses:
+        await unpin(stage, board, target, who=who)
+    await asyncio.gather(*(press(interaction, stage.cog.services, chosen) for interaction, chosen in kept))
+    await stage.settle()
+
+
+async def test_of_two_at_the_very_same_time_one_posts_a_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _second = await pinned(stage, "one", "two")
     board = await ask(stage, "pins", public=True)
-    pressed: list[Any] = []
 
-    async def keep(interaction: Any, *_: Any) -> None:
-        pressed.append(interaction)
-
-    for who in (stage.ada, stage.ben):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("recall_bot.unpinning.press", keep)
-            await unpin(stage, board, first, who=who)
-
-    services = stage.cog.services
-    await asyncio.gather(*(press(interaction, services, [str(first)]) for interaction in pressed))
-    await stage.settle()
+    await pressed_at_once(stage, board, [(stage.ada, first), (stage.ben, first)], monkeypatch)
 
     assert lines(stage) == [f"!unpin ^{first}"]
     assert quoted(await ask(stage, "pins")) == ["two"]
-    assert [m.content for m in stage.channel.history() if m.content == ALREADY_OFF] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_however_people_unpin_at_once_the_board_is_right_and_no_line_is_in_vain(
+    stage: Stage, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    texts = ["one", "two", "three"]
+    targets = await pinned(stage, *texts)
+    board = await ask(stage, "pins", public=True)
+    people = [stage.ada, stage.ben, *(stage.guild.add_member(stage.env.create_user(name)) for name in ("cat", "dan"))]
+    chosen = [(who, chance.choice(targets)) for who in people]
+
+    await pressed_at_once(stage, board, chosen, monkeypatch)
+
+    off = {target for _, target in chosen}
+    assert sorted(lines(stage)) == sorted(f"!unpin ^{target}" for target in off)
+    left = [text for text, target in zip(texts, targets, strict=True) if target not in off]
+    assert quoted(await ask(stage, "pins")) == left[::-1]
+    assert "to no effect" not in text_of(await ask(stage, "pins", show="history"))
 
 
 async def test_under_a_public_board_everybody_is_judged_on_their_own_rights(stage: Stage) -> None:
@@ -192,3 +219,54 @@ async def test_a_threads_board_takes_off_what_the_thread_pinned(stage: Stage) ->
 
     assert "Nothing is pinned" in text_of(shown)
     assert [message.content for message in stage.ours(inside)] == [f"!unpin ^{target.id}"]
+
+
+def under_the_pinners_rule(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open every desk with a rule: only who pinned a message may take it off, or pin it again."""
+
+    def allows(directive: recall.PinDirective, pin: recall.Pin | None) -> bool:
+        return pin is None or recall.author_id(pin.pinned_by) == recall.author_id(directive.author)
+
+    desks = stage.cog.services.desks
+    open_desk = desks.open
+
+    async def open_ruled(*args: Any, **more: Any) -> OpenDesk:
+        return dataclasses.replace(await open_desk(*args, **more), allows=allows)
+
+    monkeypatch.setattr(desks, "open", open_ruled)
+
+
+async def test_a_select_offers_what_the_rule_lets_its_asker_take_off(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_the_pinners_rule(stage, monkeypatch)
+    theirs, mine = await pinned(stage, "theirs", "mine")
+    await stage.ben.send(stage.channel, f"!unpin ^{mine}")
+    await stage.ada.send(stage.channel, f"!pin ^{mine}")
+
+    assert list(offered(await ask(stage, "pins"))) == [str(mine)]
+    assert list(offered(await ask(stage, "pins", who=stage.ben))) == [str(theirs)]
+    public = await ask(stage, "pins", public=True)
+    assert list(offered(public)) == [str(mine), str(theirs)]
+
+    refused = await unpin(stage, public, theirs)
+    assert refused.followups[-1].content.startswith("The rules here do not let you take that pin off")
+    assert lines(stage) == []
+    await unpin(stage, public, mine)
+    assert lines(stage) == [f"!unpin ^{mine}"]
+
+
+async def test_menus_post_no_line_that_the_rule_would_refuse(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    under_the_pinners_rule(stage, monkeypatch)
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+    await stage.ben.send(stage.channel, f"!pin ^{target.id}")
+
+    opened = await stage.ada.context_menu(stage.channel, "Pin to board", target)
+    again = await stage.ada.submit_modal(opened, {})
+    off = await stage.ada.context_menu(stage.channel, "Unpin from board", target)
+
+    assert answer_of(again).content == "The rules here do not let you pin that message."
+    assert answer_of(off).content.startswith("The rules here do not let you take that pin off")
+    assert lines(stage) == []
+    await stage.ben.context_menu(stage.channel, "Unpin from board", target)
+    assert lines(stage) == [f"!unpin ^{target.id}"]

@@ -26,11 +26,11 @@ from recall_bot.cog import RecallCog
 from recall_bot.config import Config, MirrorConfig, Snowflake
 from recall_bot.desks import Desks
 from recall_bot.errors import Refusal
+from recall_bot.matchers import ExpressionsOff
 from recall_bot.mirror import Mirror
 from recall_bot.mirror.upkeep import erase_author, keep_from, stored, trim
 from recall_bot.queries import OpenDesk, PinsRequest, pins
 from recall_bot.recent import Recent
-from recall_bot.wiring import ExpressionsOff
 
 import recall
 from tests import simcord_shims

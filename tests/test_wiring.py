@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from recall_bot.config import Config, Expressions, SearchConfig
 from recall_bot.matcher import Matcher
-from recall_bot.wiring import make_matcher
+from recall_bot.matchers import make_matcher
 
 import recall
 

@@ -10,8 +10,10 @@ made, folds what is left, and says how far it looked.
 
 from __future__ import annotations
 
+from .around import RowsAround, ThreadsAnswer, around, threads
 from .context import ContextAnswer, ContextRequest, NoOneChannel, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
+from .foreseen import foreseen
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
@@ -68,18 +70,22 @@ __all__ = [
     "PinsRequest",
     "Refutation",
     "RolesUnknown",
+    "RowsAround",
     "SearchAnswer",
     "SearchRequest",
     "SeenReach",
     "Standing",
     "StandingsAnswer",
     "StandingsRequest",
+    "ThreadsAnswer",
     "TopicReport",
     "Voters",
     "WhereIs",
+    "around",
     "chronological",
     "context",
     "fold_room",
+    "foreseen",
     "known_labels",
     "needed_by_boards",
     "overruns",
@@ -88,6 +94,7 @@ __all__ = [
     "room_standings",
     "search",
     "settle",
+    "threads",
     "where_is",
     "where_named",
     "widened",

@@ -21,12 +21,13 @@ import msgspec
 from recall_bot import queries
 from recall_bot.config import Config
 from recall_bot.desks import Desks
+from recall_bot.matchers import ExpressionsOff
 from recall_bot.mirror import LIVE, Mirror, Place
 from recall_bot.queries import BOARD_LIMIT, OpenDesk, PinsRequest, SearchRequest
 from recall_bot.recent import Recent
 from recall_bot.state import State
 from recall_bot.threads import ThreadLists
-from recall_bot.wiring import ExpressionsOff, connected_shards, make_reads
+from recall_bot.wiring import connected_shards, make_reads
 
 import recall
 from tests import simcord_shims

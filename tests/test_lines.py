@@ -11,9 +11,9 @@ import simcord
 from hypothesis import given
 from hypothesis import strategies as st
 from recall_bot.config import Config, IdentityConfig, LineAskers, LinesConfig, SearchConfig, Snowflake
+from recall_bot.lines.answerer import LINE_WALKS
 from recall_bot.lines.asked import AskedLine, only_asks, read_line
 from recall_bot.lines.help import HELP_TEXT
-from recall_bot.lines.watch import LINE_WALKS
 from recall_bot.rows import row_of
 from simcord.actors import MemberActor
 from simcord.backend.models import Overwrite

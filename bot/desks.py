@@ -142,8 +142,7 @@ class Desks:
             left_out=history.left_out,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
-            is_webhook=is_webhook,
-            pin_authority=self._pin_powers.authority(place, is_webhook),
+            is_webhook=self._reads.identity().webhooks.__contains__,
             roles_of=functools.partial(self._roles.of, place.guild),
         )
 

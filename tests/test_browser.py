@@ -48,6 +48,15 @@ async def test_a_message_is_typed_and_pinned_by_an_answer_and_stands_on_the_boar
     await expect(board).to_contain_text("Only you can see this")
 
 
+async def test_standings_show_the_debate_and_how_it_stood_at_a_time(page: DemoPage) -> None:
+    now = await page.run("standings")
+    await expect(now).to_contain_text("Quorum: #fallback-call is carried.")
+    await expect(now).to_contain_text("silenced Scout (app)")
+
+    then = await page.run("standings", at="2026-03-10T14:55")
+    await expect(then).to_contain_text("Deadlocked: #fallback-call, #fallback-second are carried.")
+
+
 async def test_a_search_quotes_what_was_said_and_says_how_far_it_looked(page: DemoPage) -> None:
     answer = await page.run("search", query="limiter rate")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import sys
@@ -104,6 +105,10 @@ class TestOwnRoom:
 def shown_by(answer: simcord.InteractionResult) -> str:
     assert answer.response is not None
     return str(answer.response.message.embeds[0].to_dict())
+
+
+def unescaped(text: str) -> str:
+    return re.sub(r"\\+([^\w\s\\])", r"\1", text)
 
 
 def newest(channel: simcord.ChannelHandle) -> discord.Message:
@@ -246,6 +251,51 @@ class TestSession:
             mira = viewers_of(env, room)[0]
             answer = await mira.slash(channel_of(env, room), "search", query="limiter", after="2h")
             assert "bucket down to 3" in shown_by(answer)
+
+    async def test_a_debate_of_agents_and_people_is_shown_right_at_each_step(self) -> None:
+        room = read_room()
+        steps = {
+            "!propose #fallback-call": ("Deliberating: nothing is carried.", {"fallback-call": 1}),
+            "!propose #fallback-second": (
+                "Deliberating: nothing is carried.",
+                {"fallback-call": 1, "fallback-second": 1},
+            ),
+            "!support #fallback-second": (
+                "Quorum: #fallback-second is carried.",
+                {"fallback-call": 1, "fallback-second": 2},
+            ),
+            "!support #fallback-call": (
+                "Deadlocked: #fallback-call, #fallback-second are carried.",
+                {"fallback-call": 2, "fallback-second": 2},
+            ),
+            "!object >": ("Quorum: #fallback-call is carried.", {"fallback-call": 2, "fallback-second": 1}),
+            "!commit #fallback-call": (
+                "Quorum: #fallback-call is carried.",
+                {"fallback-call": 2, "fallback-second": 1},
+            ),
+        }
+        debate = [post for post in room.shown.posts if post.sent_at.date() == room.ends_at.date()]
+        async with open_demo(room) as (env, _):
+            mira, channel = viewers_of(env, room)[0], channel_of(env, room)
+            for start, (state, supporters) in steps.items():
+                [post] = [post for post in debate if post.content.startswith(start)]
+                answer = await mira.slash(channel, "standings", at=str(post.id))
+                shown = unescaped(shown_by(answer))
+                assert f"**{state}**" in shown
+                assert supporters == {
+                    topic: int(count)
+                    for topic, count in re.findall(r"\*\*#([\w-]+)\*\* · (\d+) of 2 supporters", shown)
+                }
+                assert ("**#fallback-call** [recorded]" in shown) == start.startswith("!commit")
+            now = unescaped(shown_by(await mira.slash(channel, "standings")))
+            lines = unescaped(shown_by(await mira.slash(channel, "standings", show="traces")))
+
+        assert "silenced **Scout** (app)" in now
+        assert re.findall(r"\*\*#([\w-]+)\*\* \[recorded\]", now) == ["fallback-call", "leak", "delay", "store"]
+        assert "silences its author on #fallback-second" in lines
+        speakers = {speaker.id: speaker.kind for speaker in room.speakers}
+        voices = {post.author_id for post in debate if re.match(r"!(?!pin)", post.content)}
+        assert sorted(speakers[voice] for voice in voices) == ["bot"] * 3 + ["person"] * 2
 
     async def test_the_page_waits_for_what_follows_from_a_message(self) -> None:
         room = read_room()

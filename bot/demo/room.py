@@ -20,6 +20,7 @@ from .world import DEFAULT_POST, REPLY_POST, THREAD_CREATED_POST, Embed, File, F
 ROOM_FILE = "room.txt"
 GUILD_NAME = "Tidewatch"
 FOUNDED = datetime(2026, 2, 1, 9, tzinfo=UTC)  # before the first message: guild, speakers and channels
+STANDINGS_WINDOW = 50  # messages; a week went by in one channel, and what it argued out must not stand side by side
 BETWEEN_SECONDS = 11  # of two messages in one minute, of which the transcript gives only the minute
 
 _HEADER = re.compile(r"\[(speakers|channel|thread)(?: ([\w-]+))?(?: \| ([^|\]]+?))?(?: \| (\w+))?\]")
@@ -152,7 +153,15 @@ class _Reader:
             places.append(self._thread(section, posts, names, places))
         speakers = tuple(self._speakers.values())
         people = tuple(speaker for speaker in speakers if speaker.kind == "person")
-        return Room(self._guild_id, GUILD_NAME, speakers, tuple(places), shown_id=places[0].id, viewers=people)
+        return Room(
+            self._guild_id,
+            GUILD_NAME,
+            speakers,
+            tuple(places),
+            shown_id=places[0].id,
+            viewers=people,
+            window=STANDINGS_WINDOW,
+        )
 
     def _thread(
         self, section: _Section, posts: tuple[Post, ...], names: Mapping[str, _Line], places: list[Place]

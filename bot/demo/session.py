@@ -28,6 +28,7 @@ from ..config import (
     NoticesConfig,
     SearchConfig,
     Snowflake,
+    StandingsConfig,
     StateConfig,
 )
 from ..host import RecallBot
@@ -44,6 +45,8 @@ NOTICE_COOLDOWN_SECONDS = 10  # trying it twice is what a demo is for
 TRY_ROOM = """\
   /pins                                     the board, newest pin first
   /pins label:decision                      only what was decided
+  /standings                                how the last debate stands, and what was decided
+  /standings at:2026-03-10T14:55            how it stood while two options were carried
   /search query:limiter rate                words in any order
   /search query:"false alert"               this and nothing looser
   /search query:/\\d+ disagreements/         an expression
@@ -101,6 +104,7 @@ def demo_config(room: Room) -> Config:
         channels=ChannelsConfig(enabled=frozenset(Snowflake(place.id) for place in room.places)),
         notices=NoticesConfig(settle_seconds=NOTICE_SETTLE_SECONDS, cooldown_seconds=NOTICE_COOLDOWN_SECONDS),
         search=SearchConfig(cooldown_seconds=0),
+        standings=StandingsConfig(window=room.window),
         mirror=MirrorConfig(path=IN_MEMORY),
         state=StateConfig(path=IN_MEMORY),
     )

@@ -13,6 +13,8 @@ from typing import Literal, TypeAlias
 
 import discord
 
+from ..config import StandingsConfig
+
 SpeakerKind: TypeAlias = Literal["person", "bot", "webhook"]
 PlaceKind: TypeAlias = Literal["channel", "forum", "thread", "private_thread"]
 
@@ -102,7 +104,7 @@ class Room:
     """Hold a guild: who is in it, its places, and the one that is `shown`.
 
     Parents come before their threads. `viewers` are the members one can be in the browser page. `notes` are
-    sentences for whoever starts the demo.
+    sentences for whoever starts the demo. `window`: messages that count in its standings.
     """
 
     guild_id: int
@@ -112,6 +114,7 @@ class Room:
     shown_id: int
     viewers: tuple[Speaker, ...]
     notes: tuple[str, ...] = ()
+    window: int = StandingsConfig().window
 
     @property
     def shown(self) -> Place:

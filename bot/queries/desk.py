@@ -83,9 +83,9 @@ class OpenDesk:
     is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
     rows older than a sequence, at most so many, where they are known without reading the log; null where they
     are not. `address`: reads a message link of this place where a marker takes `^N`. `openings`: the names of the
-    desk's threads that are known, by their roots. `is_webhook`: whether an
-    author's id is a webhook's, as far as that is known. `roles_of`: the roles that an author holds now, none for one
-    who left; null where nobody's roles are known. `pin_authority`: the rules of pinning here; null where everybody may.
+    desk's threads that are known, by their roots. `is_webhook`: whether an author's id is a webhook's, as far as that
+    is known. `roles_of`: the roles that an author holds now, none for one who left; null where nobody's roles are
+    known. `pin_authority`: the rules on pins and unpins; null where they are not known, and everybody may.
     """
 
     log: recall.SessionLog

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeAlias
@@ -121,33 +121,19 @@ async def board_of(desk: OpenDesk, request: PinsRequest, walk: recall.Walk) -> P
     return _fold(desk, request, await _judged(desk, reach))
 
 
-def _rows(desk: OpenDesk, reach: BoardReach) -> tuple[recall.LogMessage, ...]:
-    return chronological(desk, (*reach.sure, *sorted(reach.seen.values(), key=lambda row: -row.sequence)))
-
-
 async def _judged(desk: OpenDesk, reach: BoardReach) -> BoardReach:
     """Find out whose rights decide what is on a board."""
-    rights = await rights_over(desk.pin_authority, _rows(desk, reach), desk.address)
+    rights = await rights_over(desk.pin_authority, board_rows(desk, reach), desk.address)
     return dataclasses.replace(reach, rights=rights)
 
 
-async def refused(desk: OpenDesk, answer: PinsAnswer, lines: Sequence[recall.LogMessage]) -> frozenset[int]:
-    """Return which of some lines would be refused if they were written now, in this order; their sequences.
-
-    They are no rows of the desk yet, and newer than all of them. Raises `Unavailable`.
-    """
-    if answer.reach is None or not answer.reach.rights.policy.narrows:
-        return frozenset()
-    rows = (*_rows(desk, answer.reach), *lines)
-    rights = await rights_over(desk.pin_authority, rows, desk.address)
-    events = recall.pin_history(rows, allows=rights.rule(), dialect=DIALECT, address=desk.address)
-    wanted = {line.sequence for line in lines}
-    no = recall.PinEffect.REFUSED
-    return frozenset(event.directive.sequence for event in events if event.effect is no) & wanted
+def board_rows(desk: OpenDesk, reach: BoardReach) -> tuple[recall.LogMessage, ...]:
+    """Return the rows that a board is folded from, oldest first."""
+    return chronological(desk, (*reach.sure, *sorted(reach.seen.values(), key=lambda row: -row.sequence)))
 
 
 def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer:
-    rows = _rows(desk, reach)
+    rows = board_rows(desk, reach)
     unsure = reach.seen.keys() - reach.checked
     most = len(rows) * recall.PIN_MARKER_CAP
     live = tuple(

@@ -17,7 +17,7 @@ from .foreseen import foreseen
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
-from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning
+from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning, foretold
 from .pins import (
     BOARD_CHECKS,
     BOARD_LIMIT,
@@ -93,6 +93,7 @@ __all__ = [
     "context",
     "fold_room",
     "foreseen",
+    "foretold",
     "known_labels",
     "needed_by_boards",
     "overruns",

@@ -155,6 +155,16 @@ class _Rule:
 _PLAIN_AND_UNKNOWN = Powers(moderates=False, pins=False)
 
 
+def foretold(policy: PinPolicy, powers: Powers, directive: recall.PinDirective) -> bool | None:
+    """Say whether a directive takes effect, by what its author may; null where that hangs on what is pinned."""
+    pinning = directive.action is recall.PinAction.PIN
+    if pinning and policy.by_role and not (powers.pins or powers.moderates):
+        return None if policy.thread_owner else False
+    if policy.unpin != "anyone" and not powers.moderates:
+        return None
+    return None if pinning and policy.per_author else True
+
+
 async def rights_over(
     authority: PinAuthority | None, rows: Sequence[recall.LogMessage], address: recall.AddressReader | None
 ) -> PinRights:

@@ -13,6 +13,7 @@ from ..links import seconds_of
 from ..queries import PinsAnswer, Standing, WhereIs
 from .coverage import coverage_note
 from .inert import inert
+from .pin_rules import judged_notes
 from .pins import OTHER_PINS, Found, PinsView, beyond_note, row_text
 from .spoilers import inert_excerpt, inert_text
 
@@ -47,6 +48,7 @@ def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
     parts = [
         f"# Pins: {inert(view.place)}{label}",
         coverage_note(answer.coverage, instant=iso_instant),
+        *judged_notes(answer.rights),
         OTHER_PINS.replace("!", "\\!"),
     ]
     for heading, working in (("Working set", True), ("Older pins", False)):

@@ -169,7 +169,7 @@ async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer
     found = await _look_for(desk, board, read + unread)
     files = [
         discord.File(io.BytesIO(board_markdown(board, view, found).encode()), f"pins-{place.id}.md"),
-        discord.File(io.BytesIO(board_json(board, found)), f"pins-{place.id}.json"),
+        discord.File(io.BytesIO(board_json(board, found, question.label)), f"pins-{place.id}.json"),
     ]
     return Answer(export_card(board, view), files=files)
 

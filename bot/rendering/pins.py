@@ -175,7 +175,7 @@ def export_card(answer: PinsAnswer, view: PinsView) -> Card:
     """Make the card that comes with the files of a board."""
     if not answer.pins:
         return _card(_empty(answer, view), answer, view, pages=0)
-    head = f"**The whole board**, {counted(len(answer.pins), 'pin')}, as Markdown and as JSON."
+    head = f"**The whole board**, {counted(len(answer.pins), 'pin')}, with its history, as Markdown and as JSON."
     return _card("\n".join([head, *beyond_note(answer)]), answer, view, pages=0)
 
 

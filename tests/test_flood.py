@@ -17,6 +17,7 @@ from recall_bot.lines.bounds import (
     HOUR_SECONDS,
     LINES_PER_AUTHOR,
     LINES_PER_CHANNEL,
+    LINES_PER_GUILD,
     LINES_PER_PAIR,
     LINES_PER_ROOM,
     PACED_PER_MINUTE,
@@ -56,8 +57,8 @@ def test_no_span_of_time_holds_more_answers_than_is_stated(calls: list[tuple[int
     given_out: list[tuple[float, int, str]] = []
     for channel, author, wait in calls:
         now += wait
-        full = bounds.is_full(channel, author)
-        assert bounds.admit(channel, author) is not full
+        full = bounds.is_full(0, channel, author)
+        assert bounds.admit(0, channel, author) is not full
         if not full:
             given_out.append((now, channel, author))
         minute = [one for one in given_out if one[0] > now - 60]
@@ -73,7 +74,14 @@ def test_whoever_asks_within_the_bounds_is_always_answered() -> None:
     bounds = LineBounds(clock=lambda: now)
     for _ in range(500):
         now += HOUR_SECONDS / LINES_PER_PAIR
-        assert bounds.admit(1, "a")
+        assert bounds.admit(0, 1, "a")
+
+
+def test_a_server_has_a_bound_however_many_channels_and_authors_it_has() -> None:
+    bounds = LineBounds(clock=lambda: 0.0)
+    answered = [bounds.admit(0, number, str(number)) for number in range(200)]
+    assert sum(answered) == LINES_PER_GUILD
+    assert bounds.admit(1, 1_000, "1000")
 
 
 def test_a_bound_is_told_of_once_an_hour() -> None:

@@ -96,6 +96,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/gateway.py",
         "bot/history.py",
         "bot/host.py",
+        "bot/lines/answerer.py",
         "bot/lines/answers.py",
         "bot/lines/watch.py",
         "bot/mcp_server/discord_source.py",

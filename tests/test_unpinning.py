@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import random
 from typing import Any
 
@@ -8,10 +9,12 @@ import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config
+from recall_bot.queries import OpenDesk
 from recall_bot.unpinning import ALREADY_OFF, press
 from simcord.actors import MemberActor
 from simcord.results import InteractionResult, ResponseMessage
 
+import recall
 from tests.asking import answer_of, ask, buttons, configured, history, quoted, text_of
 from tests.rights import forbid
 from tests.simcord_shims import user_thread
@@ -216,3 +219,54 @@ async def test_a_threads_board_takes_off_what_the_thread_pinned(stage: Stage) ->
 
     assert "Nothing is pinned" in text_of(shown)
     assert [message.content for message in stage.ours(inside)] == [f"!unpin ^{target.id}"]
+
+
+def under_the_pinners_rule(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open every desk with a rule: only who pinned a message may take it off, or pin it again."""
+
+    def allows(directive: recall.PinDirective, pin: recall.Pin | None) -> bool:
+        return pin is None or recall.author_id(pin.pinned_by) == recall.author_id(directive.author)
+
+    desks = stage.cog.services.desks
+    open_desk = desks.open
+
+    async def open_ruled(*args: Any, **more: Any) -> OpenDesk:
+        return dataclasses.replace(await open_desk(*args, **more), allows=allows)
+
+    monkeypatch.setattr(desks, "open", open_ruled)
+
+
+async def test_a_select_offers_what_the_rule_lets_its_asker_take_off(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_the_pinners_rule(stage, monkeypatch)
+    theirs, mine = await pinned(stage, "theirs", "mine")
+    await stage.ben.send(stage.channel, f"!unpin ^{mine}")
+    await stage.ada.send(stage.channel, f"!pin ^{mine}")
+
+    assert list(offered(await ask(stage, "pins"))) == [str(mine)]
+    assert list(offered(await ask(stage, "pins", who=stage.ben))) == [str(theirs)]
+    public = await ask(stage, "pins", public=True)
+    assert list(offered(public)) == [str(mine), str(theirs)]
+
+    refused = await unpin(stage, public, theirs)
+    assert refused.followups[-1].content.startswith("The rules here do not let you take that pin off")
+    assert lines(stage) == []
+    await unpin(stage, public, mine)
+    assert lines(stage) == [f"!unpin ^{mine}"]
+
+
+async def test_menus_post_no_line_that_the_rule_would_refuse(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    under_the_pinners_rule(stage, monkeypatch)
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+    await stage.ben.send(stage.channel, f"!pin ^{target.id}")
+
+    opened = await stage.ada.context_menu(stage.channel, "Pin to board", target)
+    again = await stage.ada.submit_modal(opened, {})
+    off = await stage.ada.context_menu(stage.channel, "Unpin from board", target)
+
+    assert answer_of(again).content == "The rules here do not let you pin that message."
+    assert answer_of(off).content.startswith("The rules here do not let you take that pin off")
+    assert lines(stage) == []
+    await stage.ben.context_menu(stage.channel, "Unpin from board", target)
+    assert lines(stage) == [f"!unpin ^{target.id}"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from .around import RowsAround, ThreadsAnswer, around, threads
 from .context import ContextAnswer, ContextRequest, NoOneChannel, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
+from .foreseen import foreseen
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
@@ -84,6 +85,7 @@ __all__ = [
     "chronological",
     "context",
     "fold_room",
+    "foreseen",
     "known_labels",
     "needed_by_boards",
     "overruns",

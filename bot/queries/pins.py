@@ -110,12 +110,19 @@ async def board_of(desk: OpenDesk, request: PinsRequest, walk: recall.Walk) -> P
     return _fold(desk, request, BoardReach((*walk.rows, *below.verified), walk.coverage, coverage, seen))
 
 
+def board_rows(desk: OpenDesk, reach: BoardReach) -> tuple[recall.LogMessage, ...]:
+    """Return the rows that a board is folded from, oldest first."""
+    return chronological(desk, (*reach.sure, *sorted(reach.seen.values(), key=lambda row: -row.sequence)))
+
+
 def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer:
-    rows = chronological(desk, (*reach.sure, *sorted(reach.seen.values(), key=lambda row: -row.sequence)))
+    rows = board_rows(desk, reach)
     unsure = reach.seen.keys() - reach.checked
     live = tuple(
         msgspec.structs.replace(pin, excerpt=None) if pin.sequence in unsure else pin
-        for pin in recall.fold_pins(rows, len(rows) * recall.PIN_MARKER_CAP, dialect=DIALECT, address=desk.address)
+        for pin in recall.fold_pins(
+            rows, len(rows) * recall.PIN_MARKER_CAP, allows=desk.allows, dialect=DIALECT, address=desk.address
+        )
     )
     board = live[: request.limit]
     asked = tuple(pin for pin in live if request.label is None or pin.label == request.label)
@@ -125,7 +132,7 @@ def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer
     return PinsAnswer(
         pins=shown,
         working=frozenset(pin.sequence for pin in board[: request.working_set]),
-        events=recall.pin_history(rows, dialect=DIALECT, address=desk.address),
+        events=recall.pin_history(rows, allows=desk.allows, dialect=DIALECT, address=desk.address),
         labels=tuple(dict.fromkeys(pin.label for pin in live if pin.label is not None)),
         coverage=reach.coverage,
         rows=known,

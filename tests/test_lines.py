@@ -459,6 +459,14 @@ async def test_what_was_posted_before_the_bot_was_here_is_not_answered_by_an_edi
     assert stage.ours() == []
 
 
+async def test_a_channel_that_is_switched_off_while_a_line_waits_is_left_alone(stage: Stage) -> None:
+    await stage.scout.send(stage.channel, "!pins")
+    await stage.cog.services.state.switch(stage.channel.id, stage.guild.id, on=False)
+    stage.env.http_requests.clear()
+    await stage.env.advance_time(60)
+    assert stage.env.http_requests == []
+
+
 # Our words
 
 

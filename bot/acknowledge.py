@@ -5,7 +5,7 @@ where 5 was never pinned, and where the rules of a place make it hang on who pin
 a deliberation line it means that it lacks nothing which it needs here (a topic, a cite), and that its author votes
 here, where that matters; whether what it names is there is not looked at. The reaction follows the text: an edit
 that adds a marker brings it, one that takes the marker out takes it back. At most `ACKS_PER_MINUTE` for each
-channel; the surplus is dropped.
+channel, and as many are taken back; the surplus is dropped, and looked at again when its text changes.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ class Acknowledgements:
         self._config = config
         self._mode = config.acknowledge
         self._pace = Pace(ACKS_PER_MINUTE, clock=clock)
+        self._taken_back = Pace(ACKS_PER_MINUTE, clock=clock)
         self._marks: dict[int, _Mark] = {}
 
     async def look(
@@ -164,6 +165,8 @@ class Acknowledgements:
             while mark.has != mark.wanted:
                 wanted = mark.wanted
                 if mark.has is not None and message.guild is not None:
+                    if not self._taken_back.admit(message.channel.id):
+                        return
                     emoji, mark.has = mark.has, None
                     await message.remove_reaction(emoji, message.guild.me)
                 elif wanted is not None:

@@ -56,7 +56,7 @@ def make_reads(
     client: discord.Client, config: Config, mirror: Mirror | None, state: State, *, clock: Callable[[], float]
 ) -> Reads:
     """Return what all questions share of reading."""
-    webhooks: set[str] = set()
+    webhooks: set[str] = set() if mirror is None else mirror.database.webhooks
 
     def identity() -> Identity:
         return Identity(0 if client.user is None else client.user.id, config.identity.former_ids, webhooks)

@@ -99,6 +99,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/lines/answerer.py",
         "bot/lines/answers.py",
         "bot/lines/watch.py",
+        "bot/mcp_server/discord_source.py",
         "bot/notices.py",
         "bot/pages.py",
         "bot/paging.py",

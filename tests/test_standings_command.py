@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config, MirrorConfig, Snowflake, parse_config
+from recall_bot.mirror.file import MirrorFile
+from recall_bot.queries import Electorate, StandingsRequest, room_standings
 from simcord.backend import serializers
 
 import recall
@@ -336,3 +339,21 @@ async def test_a2_standings_ping_nobody_by_any_path(stage: Stage) -> None:
     assert len(bodies) >= 4
     assert all(body["allowed_mentions"] == {"parse": []} for body in bodies)
     assert all(not message.mentions and not message.mention_everyone for message in stage.ours())
+
+
+async def test_a_mirror_asked_by_itself_knows_whose_lines_count(stage: Stage) -> None:
+    webhook = stage.guild.create_webhook(stage.channel)
+    await webhook.send("!propose #hook", username="x")
+    await stage.ada.send(stage.channel, "!propose #mine")
+    shown = text_of(await ask(stage, "standings"))
+    await stage.bot.close()
+
+    with MirrorFile(Path(stage.config.mirror.path)) as mirror:
+        desk = mirror.open(str(stage.channel.id))
+        answer = await room_standings(desk, StandingsRequest())
+        listed = StandingsRequest(electorate=Electorate(webhooks=frozenset({str(webhook.id)})))
+        listening = await room_standings(desk, listed)
+
+    assert "#mine" in shown
+    assert answer.floor == ("mine",)
+    assert listening.floor == ("hook", "mine")

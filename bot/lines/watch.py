@@ -168,8 +168,8 @@ class Lines:
                 return
             await self._sleep(settings_of(self._services, here).notices.settle_seconds)
             watch.acting = True
-            if not may_reply(message.channel):
-                return
+            if not (may_reply(message.channel) and self._services.is_enabled(place_ids(here))):
+                return  # switched off meanwhile, or shut out
             self._present.pop(message.id, None)  # what is answered once is not answered again
             if not self._bounds.admit(here.guild.id, here.id, recall.author_id(row.author)):
                 self._refuse(message, row)

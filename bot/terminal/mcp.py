@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -19,7 +19,7 @@ from ..errors import Refusal
 from ..links import read_snowflake
 from ..mirror.file import MirrorFile
 from ..state import State
-from .configured import configuration
+from .configured import configuration, token
 from .files import read_files
 from .options import ConfigFile, SelfIds
 from .output import Exit, say
@@ -58,6 +58,9 @@ def mcp(
         list[str] | None,
         typer.Option("--channel", metavar="ID", help="A channel to offer beside mcp.channels; may be repeated."),
     ] = None,
+    discord: Annotated[
+        bool, typer.Option("--discord", help="Read from Discord itself, with the bot's token and no gateway.")
+    ] = False,
     http: Annotated[
         bool,
         typer.Option("--http", help="Serve over HTTP on this machine, to whoever bears the token of mcp.token_file."),
@@ -74,12 +77,12 @@ def mcp(
     loaded = configuration(config)
     listed = loaded.mcp.channels | frozenset(map(_channel_id, channels or ()))
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
-    source = _source(loaded, paths or [], listed, self_ids)
+    opening = _opening(loaded, paths or [], listed, self_ids, discord=discord)
     if http:
-        _serve_over_http(loaded, source, port)
+        _serve_over_http(loaded, opening, port)
     else:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread waits for input, and would keep the process alive
-        asyncio.run(_serve(loaded, source))
+        asyncio.run(_serve(loaded, opening))
     raise typer.Exit(Exit.FOUND)
 
 
@@ -90,8 +93,20 @@ def _channel_id(text: str) -> int:
     return number
 
 
-def _source(config: Config, paths: list[Path], listed: frozenset[int], self_ids: list[str] | None) -> Source:
-    """Return what is read; raises a `Refusal` where nothing can be."""
+def _opening(
+    config: Config, paths: list[Path], listed: frozenset[int], self_ids: list[str] | None, *, discord: bool
+) -> AbstractAsyncContextManager[Source]:
+    """Return what opens what is read; raises a `Refusal` where nothing can be."""
+    if not discord:
+        return nullcontext(_files(config, paths, listed, self_ids))
+    if paths or self_ids:
+        raise typer.BadParameter("it reads no files.", param_hint="'--discord'")
+    from ..mcp_server.discord_source import open_discord  # noqa: PLC0415 - files are read without discord.py
+
+    return open_discord(config, token(config), listed)
+
+
+def _files(config: Config, paths: list[Path], listed: frozenset[int], self_ids: list[str] | None) -> Source:
     from ..mcp_server.sources import FileSource  # noqa: PLC0415 - its package needs an extra
 
     if not paths:
@@ -106,27 +121,27 @@ def _source(config: Config, paths: list[Path], listed: frozenset[int], self_ids:
     return FileSource.of_exports(files, listed or None)
 
 
-async def _serve(config: Config, source: Source) -> None:
+async def _serve(config: Config, opening: AbstractAsyncContextManager[Source]) -> None:
     from ..mcp_server.serving import open_room  # noqa: PLC0415
     from ..mcp_server.stdio import serve_stdio  # noqa: PLC0415
 
-    async with open_room(config, source, _marks(config)) as room:
+    async with opening as source, open_room(config, source, _marks(config)) as room:
         await serve_stdio(room)
 
 
-def _serve_over_http(config: Config, source: Source, port: int) -> None:
+def _serve_over_http(config: Config, opening: AbstractAsyncContextManager[Source], port: int) -> None:
     """Serve until Ctrl-C or SIGTERM, having said where."""
     from ..mcp_server.http import address_of, listen, read_http_token, serve_http  # noqa: PLC0415
     from ..mcp_server.serving import open_room  # noqa: PLC0415
 
-    token = read_http_token(config.mcp.token_file)
+    http_token = read_http_token(config.mcp.token_file)
     listening = listen(port)
 
     async def serve() -> None:
-        async with open_room(config, source, _marks(config)) as room:
-            await serve_http(room, token, listening)
+        async with opening as source, open_room(config, source, _marks(config)) as room:
+            say(f"serving at {address_of(listening)}; stop it with Ctrl-C")
+            await serve_http(room, http_token, listening)
 
-    say(f"serving at {address_of(listening)}; stop it with Ctrl-C")
     with suppress(KeyboardInterrupt, SystemExit):  # how the signal goes on once everything has ended
         asyncio.run(serve())
 

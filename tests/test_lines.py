@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from recall_bot.config import Config, IdentityConfig, LineAskers, LinesConfig, S
 from recall_bot.lines.answerer import LINE_WALKS
 from recall_bot.lines.asked import AskedLine, only_asks, read_line
 from recall_bot.lines.help import HELP_TEXT
+from recall_bot.rendering.inert import width
+from recall_bot.rendering.plain import PLAIN_WIDTH
 from recall_bot.rows import row_of
 from simcord.actors import MemberActor
 from simcord.backend.models import Overwrite
@@ -571,3 +574,63 @@ async def test_one_line_of_a_message_is_answered_and_the_others_are_told_of(stag
     lines = await answer_to(stage, "!pins\n!search x\n!standings")
     assert lines[0].startswith("Recall pins: ")
     assert "Note: one line a message is answered, and this one had 2 more." in lines
+
+
+async def test_a_turn_is_told_of_lines_only_where_they_are_answered(stage: Stage) -> None:
+    told = []
+    for where in (stage.channel, stage.quiet):
+        answer = await ask(stage, "context", where=where)
+        told.append("!search words" in (await answer.attachments[0].read()).decode())
+        await stage.env.advance_time(60)
+    assert told == [True, False]
+
+
+async def test_whatever_is_asked_and_whatever_stands_here_the_answer_has_its_form(env: simcord.Env) -> None:
+    stage = await set_stage(env, lines_for("agents"))
+    draw = random.Random(4)
+    pieces = ["rate", '"', "|", "||", "`", "```", "\\", "<@1>", "@everyone", "^", "after ^5", "#a", "/x/", "/(/"]
+    pieces += ["before:3d", "sort:newest", "loose:yes", "from:1", "[5]", "End: x", "*", "日本", " · "]
+    pieces += ["\n!unpin ^5", "\u2028", "\u202e"]
+    words = ["!search", "!pins", "!standings", "!context", "!recall help"]
+
+    def text(most: int) -> str:
+        return " ".join(draw.choice(pieces) for _ in range(draw.randint(0, most)))
+
+    history(stage, [f"{draw.choice(['said', '!pin ', '!propose #a', '!support #a'])} {text(40)}" for _ in range(300)])
+    agents = [stage.guild.add_member(env.create_user(f"agent{number}", bot=True)) for number in range(40)]
+    asked_here = 0
+    for agent in agents:
+        for _ in range(3):
+            await agent.send(stage.channel, f"{draw.choice(words)} {text(5)}".strip())
+            asked_here += read_line(stage.channel.history()[-1].content) is not None
+            await env.advance_time(30)
+    said = [message.content for message in stage.ours()]
+    assert len(said) > 0.9 * min(asked_here, 120)
+    for content in said:
+        lines = content.split("\n")
+        assert content.splitlines() == lines
+        assert lines[0].startswith("Recall")
+        assert width(content) <= PLAIN_WIDTH
+        assert list(read_markers(content, dialect="discord")) == []
+        begins = ("Recall", "[", "Note: ", "More: ", "Older: ", "State: ", "Topic: ", "End: ")
+        assert content == HELP_TEXT or all(line.startswith(begins) for line in lines)
+
+
+async def test_a3_the_name_of_a_channel_that_not_everybody_may_view_stands_in_no_answer(stage: Stage) -> None:
+    hide = discord.PermissionOverwrite(view_channel=False)
+    secret = stage.guild.create_text_channel("layoffs-q3", overwrites={stage.guild.default_role: hide})
+    await stage.settle()
+    await stage.ada.send(stage.channel, f"!pin #plan see <#{secret.id}>")
+    await stage.ada.send(stage.channel, f"!propose <#{secret.id}> rate")
+    for line in (
+        "!search layoffs",
+        "!search rate",
+        f"!search <#{secret.id}>",
+        "!pins",
+        f"!pins <#{secret.id}>",
+        "!standings",
+    ):
+        said = "\n".join(await answer_to(stage, line))
+        assert "layoffs" not in said
+        await stage.env.advance_time(60)
+    assert len(records(await answer_to(stage, f"!search <#{secret.id}>"))) == 2

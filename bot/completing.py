@@ -6,8 +6,8 @@ at most 25 choices with names and values of at most 100 characters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 import discord
@@ -24,8 +24,11 @@ CHOICES: Final = 25
 CHOICE_CHARS: Final = 100
 
 
-def places(text: str, asker: Asker) -> list[app_commands.Choice[str]]:
-    """Return the channels and threads that a text may mean, best first, or all with the asker's own first."""
+def places(text: str, asker: Asker, words: Sequence[str] = ()) -> list[app_commands.Choice[str]]:
+    """Return the channels and threads that a text may mean, best first, or all with the asker's own first.
+
+    `words` stand for more than one place; those that the text begins come before all.
+    """
     guild = asker.guild
     known = {str(place.id): place for place in (*guild.channels, *guild.threads) if is_place(place)}
     typed = strip(text).removeprefix("#")
@@ -35,7 +38,8 @@ def places(text: str, asker: Asker) -> list[app_commands.Choice[str]]:
         directory = (recall.Desk(key, flatten_name(place.name), _detail(place)) for key, place in known.items())
         found = (hit.id for hit in recall.desks(recall.TextPattern(typed), directory, len(known)))
     readable = (known[key] for key in found if asker.may_complete(known[key]))
-    return _choices((_place_name(place), str(place.id)) for place in readable)
+    meant = [(word, word) for word in words if word.startswith(typed.lower())]
+    return _choices(chain(meant, ((_place_name(place), str(place.id)) for place in readable)))
 
 
 def authors(text: str, asker: Asker, place: Place | None, recent: Recent) -> list[app_commands.Choice[str]]:

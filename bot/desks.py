@@ -15,7 +15,6 @@ not be read is named in `OpenDesk.left_out`.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -30,7 +29,7 @@ from .access import Asker, Place, is_place, may_read
 from .boards import DeskMarkers
 from .config import PinsConfig
 from .errors import PlaceNotFound, Refusal, Unavailable
-from .failures import wrapped_errors
+from .everywhere import EVERYWHERE, EverywhereLog, Strand, highest_bound, readable_places
 from .history import HistoryLog, Progress, loop_time
 from .links import read_link
 from .pages import Reads
@@ -40,12 +39,12 @@ from .recent import Recent, RememberingLog
 from .roles import Roles
 from .roots import ThreadLog
 from .rows import row_of
+from .showing import Showing
 from .shown import flatten_name
-from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
+from .single_rows import SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
 
 WALK_SECONDS: Final = 13 * 60  # an interaction lives 15 minutes; the rest is for the answer
-ACCESS_FRESH_SECONDS: Final = 5  # how long an access check stands while one answer is put together
 
 
 class PublicElsewhere(Refusal):
@@ -113,7 +112,7 @@ class Desks:
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
             left_out=history.left_out,
-            may_show=_Showing(self._reads, place, asker, self._clock).may_show,
+            may_show=Showing(self._reads, asker, self._clock, place).may_show,
             read_row=single.read,
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
@@ -122,6 +121,38 @@ class Desks:
             pin_authority=self._pin_powers.authority(place, is_webhook),
             roles_of=functools.partial(self._roles.of, place.guild),
             openings=None if threads is None else functools.partial(_openings, threads),
+        )
+
+    async def open_everywhere(
+        self,
+        asker: Asker,
+        *,
+        public: bool = False,
+        after: int | None = None,
+        seconds: float = WALK_SECONDS,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> OpenDesk:
+        """Return all that the asker may read as one desk, see `everywhere`; raises `PublicElsewhere` for `public`."""
+        if public:
+            raise PublicElsewhere
+        deadline = self._clock() + seconds
+
+        async def desks(_before: int | None) -> list[Strand]:
+            return [strand(place) for place in await readable_places(asker)]
+
+        def strand(place: Place) -> Strand:
+            threads = self._threads_of(place)
+            history = self.history(place, threads, after=after, deadline=deadline, on_progress=on_progress)
+            bound = highest_bound(place, threads, heard=self._lists.hears(place.guild))
+            return Strand(place, RememberingLog(history, self._recent, place.id), history, bound)
+
+        log = EverywhereLog(desks)
+        return OpenDesk(
+            log=log,
+            left_out=log.left_out,
+            may_show=Showing(self._reads, asker, self._clock, None).may_show,
+            is_webhook=self._reads.identity().webhooks.__contains__,
+            roles_of=functools.partial(self._roles.of, asker.guild),
         )
 
     def known(self, place: Place, asker: Asker) -> OpenDesk | None:
@@ -163,9 +194,9 @@ class Desks:
         """Return the id of the author that a text means in a place, see `finding.find_author`."""
         return finding.find_author(text, asker, place, self._recent)
 
-    def complete_in(self, text: str, asker: Asker) -> list[app_commands.Choice[str]]:
-        """Return the places that an unfinished text may mean; the values are ids."""
-        return completing.places(text, asker)
+    def complete_in(self, text: str, asker: Asker, *, everywhere: bool = False) -> list[app_commands.Choice[str]]:
+        """Return the places that an unfinished text may mean; the values are ids. `everywhere`: offer that, too."""
+        return completing.places(text, asker, (EVERYWHERE,) if everywhere else ())
 
     def complete_from(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
         """Return the authors that an unfinished text may mean; `within` is what `in` holds. The values are ids."""
@@ -212,52 +243,12 @@ class Desks:
             deadline=deadline,
             clock=self._clock,
             on_progress=on_progress,
+            newest=lambda: (place.last_message_id or 0) if self._lists.hears(place.guild) else None,
         )
 
 
 async def _no_row() -> None:
     """Be the root of a thread where it may not be asked for."""
-
-
-class _Showing:
-    """Say of each row whether it may be shown, by the asker's rights at this moment."""
-
-    def __init__(self, reads: Reads, place: Place, asker: Asker, clock: Callable[[], float]) -> None:
-        self._reads = reads
-        self._place = place
-        self._asker = asker
-        self._clock = clock
-        self._verdict = False
-        self._fresh_until: float | None = None
-
-    async def may_show(self, _row: recall.LogMessage) -> bool:
-        """Ask for the asker's roles again, then for their rights; every row of a desk stands or falls with its place.
-
-        Raises `Unavailable` when that cannot be known now.
-        """
-        if self._fresh_until is None or self._clock() >= self._fresh_until:
-            self._verdict = await self._ask()
-            self._fresh_until = self._clock() + ACCESS_FRESH_SECONDS
-        return self._verdict
-
-    async def _ask(self) -> bool:
-        guild = self._reads.guild_now(self._asker.guild)
-        place = None if guild is None else guild.get_channel_or_thread(self._place.id)
-        if place is None and isinstance(self._place, discord.Thread) and self._place.guild is guild:
-            place = self._place  # archived ones are not kept
-        if guild is None or not is_place(place):
-            return False
-        try:
-            async with asyncio.timeout(ROW_SECONDS):
-                with wrapped_errors():
-                    member = await guild.fetch_member(self._asker.member.id)
-        except TimeoutError:
-            raise Unavailable("discord_down") from None
-        except Unavailable as failure:
-            if isinstance(failure.__cause__, discord.NotFound):
-                return False
-            raise
-        return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
 
 
 def _openings(threads: ThreadList) -> dict[int, str]:

@@ -46,6 +46,7 @@ class Turn(StrEnum):
 class Question(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, kw_only=True):
     """Hold what every question has: who asked, about which place, and which page of the answer is shown.
 
+    `place` 0 is all that the asker may read.
     `upper` is the exclusive sequence at which reading begins, fixed when the question was first asked.
     """
 
@@ -101,7 +102,8 @@ AnyQuestion: TypeAlias = SearchQuestion | PinsQuestion | StandingsQuestion
 def question_url(question: AnyQuestion, guild_id: int) -> str | None:
     """Return the address that carries a question; null when it does not fit, and then no page can be turned."""
     carried = base64.urlsafe_b64encode(msgspec.msgpack.encode(question)).decode().rstrip("=")
-    url = f"https://discord.com/channels/{guild_id}/{question.place}{_PARAMETER}{carried}"
+    place = f"/{question.place}" if question.place else ""
+    url = f"https://discord.com/channels/{guild_id}{place}{_PARAMETER}{carried}"
     return url if len(url) <= URL_CHARS else None
 
 

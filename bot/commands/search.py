@@ -15,6 +15,7 @@ from .. import queries
 from ..access import Place
 from ..answering import Answer, Asking, Interaction, acknowledge, completed, links_of, place_name, respond, turn_pairs
 from ..errors import Refusal
+from ..everywhere import PLACE_ID, means_everywhere
 from ..questions import NAME_CHARS, SearchQuestion
 from ..rendering.coverage import can_go_on
 from ..rendering.search import SearchView, search_card
@@ -51,7 +52,7 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
     @app_commands.rename(place="in", author="from")
     @app_commands.describe(
         query="What to look for; /…/ is a regular expression, quotes keep a phrase together",
-        place="Channel or thread: an ID, link, mention or name; without it, the one you are in",
+        place="Channel or thread: an ID, link, mention or name; or everywhere; without it, the one you are in",
         author="Who wrote it: an ID, mention or name",
         before="Only older than: a date or time (UTC unless it says), a span back such as 3d, or a message ID",
         after="Only as new as: a date or time (UTC unless it says), a span back such as 3d, or a message ID",
@@ -83,7 +84,7 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
 
     @search.autocomplete("place")
     async def complete_place(interaction: Interaction, text: str) -> list[app_commands.Choice[str]]:
-        return completed(interaction, lambda asker: services.desks.complete_in(text, asker))
+        return completed(interaction, lambda asker: services.desks.complete_in(text, asker, everywhere=True))
 
     @search.autocomplete("author")
     async def complete_author(interaction: Interaction, text: str) -> list[app_commands.Choice[str]]:
@@ -93,22 +94,22 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
     return search
 
 
-async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[SearchQuestion, Place]:
+async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[SearchQuestion, Place | None]:
     """Read what was typed; raises `Refusal`, or `recall.PatternTooLong`, before anything is read of the history."""
     text = strip(unicodedata.normalize("NFC", typed.query))
     if is_blank(text):
         raise NothingAsked
     recall.parse_query(text)
-    place = await asking.place(typed.place)
+    place = None if means_everywhere(typed.place) else await asking.place(typed.place)
     desks, now = asking.services.desks, asking.services.now()
     before = None if typed.before is None else parse_before(typed.before, now)
     after = None if typed.after is None else parse_after(typed.after, now)
     question = SearchQuestion(
         asker=asking.asker.member.id,
-        place=place.id,
+        place=PLACE_ID if place is None else place.id,
         upper=upper,
         text=text,
-        author=None if typed.author is None else desks.author(typed.author, asking.asker, place),
+        author=None if typed.author is None else desks.author(typed.author, asking.asker, place or asking.asker.here),
         author_name=cut(collapse(typed.author or ""), NAME_CHARS - 1),
         before=None if before is None else before.sequence,
         after=None if after is None else after.sequence,
@@ -121,8 +122,13 @@ async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[S
 
 async def answer(asking: Asking, question: SearchQuestion, place: Place | None = None) -> Answer:
     """Search for what a question asks; access is asked for anew, whenever it was asked first."""
-    place = place or await asking.place(str(question.place))
-    desk = await asking.open(place, after=question.after)
+    if place is None and question.place != PLACE_ID:
+        place = await asking.place(str(question.place))
+    here = place or asking.asker.here
+    if place is None:
+        desk = await asking.open_everywhere(after=question.after)
+    else:
+        desk = await asking.open(place, after=question.after)
     edge = question.edges[-1] if question.edges else question.before
     request = queries.SearchRequest(
         question.text,
@@ -132,13 +138,13 @@ async def answer(asking: Asking, question: SearchQuestion, place: Place | None =
         order=question.order,
         loose=question.loose,
         offset=question.page * queries.SEARCH_PAGE_HITS,
-        scan=asking.settings(place).search.scan,
+        scan=asking.settings(here).search.scan,
     )
     found = await queries.search(desk, request, matcher=asking.services.matcher, asker=str(asking.asker.member.id))
     view = SearchView(
         text=question.text,
-        place=place_name(place),
-        links=links_of(place),
+        place=None if place is None else place_name(place),
+        links=links_of(here),
         author=_author_name(question, found),
         before=question.before,
         after=question.after,

@@ -6,9 +6,11 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 import simcord
 from recall_bot.__main__ import app
+from recall_bot.config import Config, LinesConfig
 from recall_bot.contexts import ContextDocument, context_document, fresh_nonce
 from recall_bot.queries import ContextRequest, OpenDesk, StandingsRequest
 from recall_bot.queries.context import NoOneChannel
@@ -203,6 +205,20 @@ async def test_the_command_shows_as_much_as_is_configured(stage: Stage) -> None:
     text = await asked(stage)
     assert len(frames(text, nonce_in(text))["Messages"].records) == 30
     assert "keep yours within 600 characters" in text
+
+
+async def test_a_turn_is_told_of_search_lines_only_where_they_are_answered(env: simcord.Env) -> None:
+    def lines_off(config: Config) -> Config:
+        changed: Config = configured()(config)
+        return msgspec.structs.replace(changed, lines=LinesConfig(answered="off"))
+
+    stage = await set_stage(env, configured())
+    assert "To find what is further back: !search words" in await asked(stage)
+    quiet = await ask(stage, "context", where=stage.quiet)
+    assert "!search" not in (await quiet.attachments[0].read()).decode()
+    await stage.bot.close()
+    stage = await set_stage(env, lines_off)
+    assert "!search" not in await asked(stage)
 
 
 async def test_a_channel_that_the_asker_may_not_read_has_no_context_in_the_words_of_one_that_is_not_there(

@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
 import tomllib
 import typing
 from pathlib import Path
@@ -47,8 +48,9 @@ def test_what_is_checked_for_merging_is_the_second_command_verbatim() -> None:
     assert "grep -m 2 '^python3 -m venv ' README.md | tail -n 1" in (ROOT / ".ci" / "run").read_text("utf-8")
 
 
-def test_the_example_in_python_prints_what_it_says() -> None:
-    (example,) = blocks("python")
+@pytest.mark.parametrize("example", blocks("python"))
+def test_each_example_in_python_prints_what_it_says(example: str) -> None:
+    shutil.copy(ROOT / "tests" / "data" / "smoke.json", "general.json")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(example, "README.md", "exec"), {})

@@ -106,11 +106,11 @@ def test_a_long_list_says_that_there_is_more_than_it_can_name() -> None:
 def test_the_example_of_the_readme_is_written_so() -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
     (example,) = re.findall(r"^```text\n(Recall search: .*?)\n```$", readme, re.DOTALL | re.MULTILINE)
-    ada, scout = recall.PersonAuthor("42", "Ada"), recall.AgentAuthor("43", "Scout")
+    names: list[recall.Author] = [recall.PersonAuthor("42", "Ada"), recall.AgentAuthor("43", "Scout")]
     said = ["The rate limiter resets every minute.", "No *rate* limit at all"]
     records = [
         record(sequence, author, excerpt_field(text, text))
-        for sequence, author, text in zip((1446193230643200000, 1446193482301440000), (ada, scout), said, strict=True)
+        for sequence, author, text in zip((1446193230643200000, 1446193482301440000), names, said, strict=True)
     ]
     end = example.rpartition("End: ")[2]
     assert frame("search", Listed(records), end) == example

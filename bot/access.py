@@ -15,8 +15,11 @@ from typing import TypeAlias, TypeGuard
 
 import discord
 
+import recall
+
 from .errors import PlaceNotFound, Unavailable
 from .failures import wrapped_errors
+from .shown import flatten_name
 
 Readable: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
 """What has messages of its own."""
@@ -104,6 +107,13 @@ class Asker:
     def guild(self) -> discord.Guild:
         """The guild where the question is asked."""
         return self.member.guild
+
+    @property
+    def author(self) -> recall.PersonAuthor:
+        """The author that the asker is, of what they write or have posted."""
+        return recall.PersonAuthor(
+            id=str(self.member.id), label=flatten_name(self.member.display_name) or str(self.member.id)
+        )
 
     def known_right(self, channel: Place) -> bool | None:
         """Say whether the asker may read a channel from here, without asking Discord; None where that is not known."""

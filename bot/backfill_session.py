@@ -76,7 +76,7 @@ async def run_backfill(
         own_id = 0 if client.user is None else client.user.id
         backfill = Backfill(
             Filling(mirror.database, now=time.time),
-            identity=Identity(own_id, config.identity.former_ids),
+            identity=Identity(own_id, config.identity.former_ids, mirror.database.webhooks),
             withholds=withholds,
             floor=request.floor,
             again=request.again,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .config import Config, Settings
 
 NOTICES_PER_MINUTE = 3  # for each channel
+CORRECTIONS_PER_MINUTE = 10  # for each channel; beyond that a notice keeps its number until the text changes again
 NOTICES_REMEMBERED = 1_000  # messages waiting or answered that can still be withdrawn; the oldest are forgotten
 MESSAGES_REMEMBERED = 10_000  # ids posted while we were here; an edit of any other is never answered
 AUTHORS_REMEMBERED = 10_000  # last notices kept for the cooldown
@@ -80,6 +81,7 @@ class Notices:
         self._sleep = sleep
         self._clock = clock
         self._pace = Pace(NOTICES_PER_MINUTE, clock=clock)
+        self._corrections = Pace(CORRECTIONS_PER_MINUTE, clock=clock)
         self._watches: dict[int, _Watch] = {}
         self._present: dict[int, None] = {}
         self._last: dict[tuple[int, str], float] = {}
@@ -197,7 +199,7 @@ class Notices:
             if notice is not None:
                 await self._withdraw(notice, replies=replies)
         elif watch.notice is not None:
-            if replies and watch.stated != over:
+            if replies and watch.stated != over and self._corrections.admit(channel.id):
                 watch.stated = over
                 watch.notice = await self._correct(watch.notice, watch.text)
         elif (may_reply if replies else may_react)(channel) and self._admit(watch):

@@ -16,7 +16,7 @@ from aiohttp import web
 from recall_bot.config import Config, MirrorConfig, SearchConfig, StateConfig
 from recall_bot.doctor import Finding, diagnose, remote
 from recall_bot.doctor import machine as at_home
-from recall_bot.mirror import LIVE, Mirror, Place
+from recall_bot.mirror import LIVE, SCHEMA_VERSION, Mirror, Place
 from recall_bot.readiness import PORTAL_SWITCH
 from recall_bot.state import State
 
@@ -226,7 +226,7 @@ def states(found: list[Finding]) -> list[str]:
 async def test_a_healthy_mirror_says_how_large_it_is(mirrored: Path) -> None:
     (found,) = mirror_findings(mirrored)
     assert found.state == "ok"
-    assert found.found.startswith(f"{mirrored}: version 1, 0.")
+    assert found.found.startswith(f"{mirrored}: version {SCHEMA_VERSION}, 0.")
     assert found.found.endswith(" MiB, 300 messages of 1 channels and threads")
 
 

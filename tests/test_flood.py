@@ -17,6 +17,7 @@ from recall_bot.lines.bounds import (
     HOUR_SECONDS,
     LINES_PER_AUTHOR,
     LINES_PER_CHANNEL,
+    LINES_PER_GUILD,
     LINES_PER_PAIR,
     LINES_PER_ROOM,
     PACED_PER_MINUTE,
@@ -24,7 +25,7 @@ from recall_bot.lines.bounds import (
 )
 from recall_bot.lines.watch import LINES_WAITING, PACED_EMOJI
 from recall_bot.mirror.upkeep import stored
-from recall_bot.notices import NOTICES_PER_MINUTE
+from recall_bot.notices import CORRECTIONS_PER_MINUTE, NOTICES_PER_MINUTE
 
 from tests.asking import ask, history, text_of
 from tests.stage import Stage, set_stage
@@ -33,6 +34,8 @@ SETTLE_SECONDS = 5
 RAIDERS = 50
 RAID_LINES = 5_000
 RAID_REQUESTS = ACKS_PER_MINUTE + NOTICES_PER_MINUTE + LINES_PER_CHANNEL + PACED_PER_MINUTE
+
+RAID_READS = (LINES_PER_CHANNEL + 1) * (1 + 21 + 1)  # a member, 2,048 messages, the list of threads; and a moderator's
 
 
 def open_to_all(config: Config) -> Config:
@@ -56,8 +59,8 @@ def test_no_span_of_time_holds_more_answers_than_is_stated(calls: list[tuple[int
     given_out: list[tuple[float, int, str]] = []
     for channel, author, wait in calls:
         now += wait
-        full = bounds.is_full(channel, author)
-        assert bounds.admit(channel, author) is not full
+        full = bounds.is_full(0, channel, author)
+        assert bounds.admit(0, channel, author) is not full
         if not full:
             given_out.append((now, channel, author))
         minute = [one for one in given_out if one[0] > now - 60]
@@ -73,7 +76,14 @@ def test_whoever_asks_within_the_bounds_is_always_answered() -> None:
     bounds = LineBounds(clock=lambda: now)
     for _ in range(500):
         now += HOUR_SECONDS / LINES_PER_PAIR
-        assert bounds.admit(1, "a")
+        assert bounds.admit(0, 1, "a")
+
+
+def test_a_server_has_a_bound_however_many_channels_and_authors_it_has() -> None:
+    bounds = LineBounds(clock=lambda: 0.0)
+    answered = [bounds.admit(0, number, str(number)) for number in range(200)]
+    assert sum(answered) == LINES_PER_GUILD
+    assert bounds.admit(1, 1_000, "1000")
 
 
 def test_a_bound_is_told_of_once_an_hour() -> None:
@@ -161,8 +171,34 @@ async def test_a_raid_of_marker_lines_costs_what_is_stated_and_a_moderator_is_an
     await raid(stage, raiders, RAID_LINES // 2, texts)
     assert counted > ACKS_PER_MINUTE
     assert len(writes(stage)) - others <= RAID_REQUESTS
+    assert len(env.http_requests) - len(writes(stage)) <= RAID_READS
     assert len(stage.cog._unasked._lines._tasks) <= LINES_WAITING
     assert len(stage.ours()) <= NOTICES_PER_MINUTE + LINES_PER_CHANNEL
+
+
+async def test_a_raid_by_edits_costs_what_is_stated(env: simcord.Env) -> None:
+    stage = await set_stage(env, open_to_all)
+    raiders = [stage.guild.add_member(env.create_user(f"raider{number}")) for number in range(RAIDERS)]
+    said = []
+    for _ in range(10):  # so that there is much to take back and to correct
+        for number, raider in enumerate(raiders):
+            said.append(env.backend.create_message(stage.channel.id, raider.id, ("!pin", "y" * 700)[number % 2]))
+        await stage.settle()
+        await env.advance_time(60)
+    env.http_requests.clear()
+    for number in range(11):
+        for message in said:
+            text = ("y" * (800 + number), "!pin", "talk")[number % 3]
+            env.backend.edit_message(stage.channel.id, message.id, {"content": text})
+        await env.settle(timeout=120, idle=0.0005)
+        await env.advance_time(SETTLE_SECONDS)
+    counted = Counter(request.method for request in env.http_requests)
+    taken = [one for one in env.http_requests if one.method == "DELETE" and "reactions" in one.path]
+    assert len(taken) == ACKS_PER_MINUTE
+    assert counted["PUT"] <= ACKS_PER_MINUTE
+    assert counted["POST"] <= NOTICES_PER_MINUTE
+    assert counted["PATCH"] <= CORRECTIONS_PER_MINUTE
+    assert counted["DELETE"] - len(taken) <= NOTICES_PER_MINUTE * 11  # each withdraws one of the notices
 
 
 async def test_a_raid_where_nothing_is_switched_on_costs_nothing(stage: Stage) -> None:

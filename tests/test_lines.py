@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+import random
+from collections.abc import Sequence
 from typing import Any
 
 import discord
@@ -9,8 +12,11 @@ import simcord
 from hypothesis import given
 from hypothesis import strategies as st
 from recall_bot.config import Config, IdentityConfig, LineAskers, LinesConfig, SearchConfig, Snowflake
+from recall_bot.lines.answerer import LINE_WALKS
 from recall_bot.lines.asked import AskedLine, only_asks, read_line
 from recall_bot.lines.help import HELP_TEXT
+from recall_bot.rendering.inert import width
+from recall_bot.rendering.plain import PLAIN_WIDTH
 from recall_bot.rows import row_of
 from simcord.actors import MemberActor
 from simcord.backend.models import Overwrite
@@ -18,8 +24,9 @@ from simcord.backend.serializers import message_payload
 from simcord.builders import ChannelHandle
 from simcord.enums import OverwriteType
 
+import recall
 from recall.markers import read_markers
-from tests.asking import history
+from tests.asking import ask, history, text_of
 from tests.simcord_shims import user_thread
 from tests.stage import Stage, set_stage
 
@@ -455,6 +462,14 @@ async def test_what_was_posted_before_the_bot_was_here_is_not_answered_by_an_edi
     assert stage.ours() == []
 
 
+async def test_a_channel_that_is_switched_off_while_a_line_waits_is_left_alone(stage: Stage) -> None:
+    await stage.scout.send(stage.channel, "!pins")
+    await stage.cog.services.state.switch(stage.channel.id, stage.guild.id, on=False)
+    stage.env.http_requests.clear()
+    await stage.env.advance_time(60)
+    assert stage.env.http_requests == []
+
+
 # Our words
 
 
@@ -471,3 +486,151 @@ async def test_a4_what_an_answer_quotes_unpins_nothing_and_asks_nothing(stage: S
         assert row_of(message, identity=stage.cog.identity()) is None
     lines = await answer_to(stage, "!pins")
     assert len(records(lines)) == 1
+
+
+# Under way
+
+
+class Gate:
+    """Be a matcher that waits until it is let go, and remembers who asked."""
+
+    def __init__(self, env: simcord.Env) -> None:
+        self._env = env
+        self._open = asyncio.Event()
+        self.asked_by: list[str] = []
+
+    async def search(
+        self, rows: Sequence[recall.LogMessage], query: recall.SearchQuery, *, asker: str
+    ) -> tuple[recall.SearchHit, ...]:
+        self.asked_by.append(asker)
+        await self._env.external_wait(self._open.wait(), reason="waits at the gate")
+        return recall.search_rows(rows, msgspec.structs.replace(query, pattern=recall.TextPattern("needle")))
+
+    async def lift(self, stage: Stage) -> None:
+        self._open.set()
+        await stage.settle()
+        await stage.env.advance_time(SETTLE_SECONDS)
+
+
+@pytest.fixture
+async def gate(stage: Stage) -> Gate:
+    made = Gate(stage.env)
+    object.__setattr__(stage.cog.services, "matcher", made)
+    history(stage, ["the needle"])
+    return made
+
+
+async def test_while_lines_are_read_a_moderator_is_answered_and_the_others_follow(stage: Stage, gate: Gate) -> None:
+    agents = [stage.guild.add_member(stage.env.create_user(f"agent{number}", bot=True)) for number in range(4)]
+    for agent in agents:
+        stage.env.backend.create_message(stage.channel.id, agent.id, "!search /needle/")
+    await stage.settle()
+    await stage.env.advance_time(SETTLE_SECONDS)
+    assert len(gate.asked_by) == LINE_WALKS
+    assert "the needle" in text_of(await ask(stage, "search", query="needle", before="1h"))
+    await gate.lift(stage)
+    assert sorted(gate.asked_by) == sorted(str(agent.id) for agent in agents)
+    assert len(stage.ours()) == len(agents)
+
+
+async def test_a_line_that_is_deleted_while_it_is_being_read_leaves_no_answer(stage: Stage, gate: Gate) -> None:
+    line = await asked(stage, "!search /needle/")
+    await stage.scout.delete(line)
+    await gate.lift(stage)
+    assert (gate.asked_by, stage.ours(), stage.requests("POST", "/messages")) == ([str(stage.scout.id)], [], [])
+
+
+async def test_a_line_that_is_edited_while_it_is_being_read_is_answered_once(stage: Stage, gate: Gate) -> None:
+    line = await asked(stage, "!search /needle/")
+    await stage.scout.edit(line, "!search /another/")
+    await gate.lift(stage)
+    await stage.env.advance_time(60)
+    assert (len(gate.asked_by), len(stage.ours())) == (1, 1)
+
+
+async def test_what_waits_ends_with_the_cog(stage: Stage, gate: Gate) -> None:
+    reading = await asked(stage, "!search /needle/")
+    await stage.scout.send(stage.channel, "!pins")
+    await stage.restart()
+    await stage.env.advance_time(60)
+    assert stage.ours() == []
+    assert reading.id in {message.id for message in stage.channel.history()}
+    assert [task for task in asyncio.all_tasks() if task.get_name().startswith("recall-line-")] == []
+
+
+async def test_a_place_that_goes_takes_its_lines_along(stage: Stage) -> None:
+    thread = user_thread(stage.env, stage.channel.id, stage.ada.id, "aside")
+    handle = next(handle for handle in stage.channel.threads if handle.id == thread.id)
+    await asked(stage, "!pins", where=handle)
+    await stage.scout.send(handle, "!pins")
+    stage.env.http_requests.clear()
+    stage.env.backend.delete_channel(thread.id)
+    await stage.settle()
+    await stage.env.advance_time(60)
+    assert stage.requests("POST", "/messages") == []
+
+
+async def test_one_line_of_a_message_is_answered_and_the_others_are_told_of(stage: Stage) -> None:
+    lines = await answer_to(stage, "!pins\n!search x\n!standings")
+    assert lines[0].startswith("Recall pins: ")
+    assert "Note: one line a message is answered, and this one had 2 more." in lines
+
+
+async def test_a_turn_is_told_of_lines_only_where_they_are_answered(stage: Stage) -> None:
+    told = []
+    for where in (stage.channel, stage.quiet):
+        answer = await ask(stage, "context", where=where)
+        told.append("!search words" in (await answer.attachments[0].read()).decode())
+        await stage.env.advance_time(60)
+    assert told == [True, False]
+
+
+async def test_whatever_is_asked_and_whatever_stands_here_the_answer_has_its_form(env: simcord.Env) -> None:
+    stage = await set_stage(env, lines_for("agents"))
+    draw = random.Random(4)
+    pieces = ["rate", '"', "|", "||", "`", "```", "\\", "<@1>", "@everyone", "^", "after ^5", "#a", "/x/", "/(/"]
+    pieces += ["before:3d", "sort:newest", "loose:yes", "from:1", "[5]", "End: x", "*", "日本", " · "]
+    pieces += ["\n!unpin ^5", "\u2028", "\u202e"]
+    words = ["!search", "!pins", "!standings", "!context", "!recall help"]
+
+    def text(most: int) -> str:
+        return " ".join(draw.choice(pieces) for _ in range(draw.randint(0, most)))
+
+    history(stage, [f"{draw.choice(['said', '!pin ', '!propose #a', '!support #a'])} {text(40)}" for _ in range(300)])
+    agents = [stage.guild.add_member(env.create_user(f"agent{number}", bot=True)) for number in range(40)]
+    asked_here = 0
+    for agent in agents:
+        for _ in range(3):
+            await agent.send(stage.channel, f"{draw.choice(words)} {text(5)}".strip())
+            asked_here += read_line(stage.channel.history()[-1].content) is not None
+            await env.advance_time(30)
+    said = [message.content for message in stage.ours()]
+    assert len(said) > 0.9 * min(asked_here, 120)
+    for content in said:
+        lines = content.split("\n")
+        assert content.splitlines() == lines
+        assert lines[0].startswith("Recall")
+        assert width(content) <= PLAIN_WIDTH
+        assert list(read_markers(content, dialect="discord")) == []
+        begins = ("Recall", "[", "Note: ", "More: ", "Older: ", "State: ", "Topic: ", "End: ")
+        assert content == HELP_TEXT or all(line.startswith(begins) for line in lines)
+
+
+async def test_a3_the_name_of_a_channel_that_not_everybody_may_view_stands_in_no_answer(stage: Stage) -> None:
+    hide = discord.PermissionOverwrite(view_channel=False)
+    secret = stage.guild.create_text_channel("layoffs-q3", overwrites={stage.guild.default_role: hide})
+    await stage.settle()
+    await stage.ada.send(stage.channel, f"!pin #plan see <#{secret.id}>")
+    await stage.ada.send(stage.channel, f"!propose <#{secret.id}> rate")
+    for line in (
+        "!search layoffs",
+        "!search rate",
+        f"!search <#{secret.id}>",
+        "!pins",
+        f"!pins <#{secret.id}>",
+        "!standings",
+    ):
+        said = "\n".join(await answer_to(stage, line))
+        assert "layoffs" not in said
+        await stage.env.advance_time(60)
+    assert len(records(await answer_to(stage, f"!search <#{secret.id}>"))) == 2

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall_bot.mirror import (
     LIVE,
+    SCHEMA_VERSION,
     Created,
     Deleted,
     Edited,
@@ -27,6 +28,7 @@ from recall_bot.mirror import (
     find_markers,
 )
 from recall_bot.mirror.database import MIRROR_RETRY_SECONDS
+from recall_bot.mirror.file import MirrorFile
 from recall_bot.mirror.spans import below, common, cut, gaps, join
 from recall_bot.mirror.upkeep import drop_guild, drop_place, erase_author, keep_from, stored, trim
 
@@ -286,6 +288,46 @@ async def test_a_newer_file_is_refused_and_untouched(tmp_path: Path) -> None:
         await mirror.flush()
     await mirror.database.close()
     assert path.read_bytes() == before
+
+
+async def test_a_file_of_the_first_version_is_brought_up_to_date_and_keeps_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "mirror.sqlite"
+    world = World(mirror_at(str(path), Time()))
+    await world.mirror.new_epoch(1)
+    await world.write(row(40))
+    await world.mirror.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE webhooks")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    with MirrorFile(path) as file:
+        desk = file.open(None)
+        assert desk.is_webhook is not None
+        assert not desk.is_webhook("author")
+
+    world = World(mirror_at(str(path), Time()))
+    await world.mirror.new_epoch(1)
+    world.mirror.database.webhooks.add(recall.author_id(row(50).author))
+    assert await world.write(row(50), low=50)
+    await world.mirror.close()
+
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+        assert connection.execute("SELECT id FROM webhooks").fetchall() == [(recall.author_id(row(50).author),)]
+        assert connection.execute("SELECT COUNT(*) FROM rows").fetchone() == (2,)
+    connection.close()
+
+
+async def test_a_webhook_of_which_nothing_is_stored_any_more_is_forgotten(world: World, tmp_path: Path) -> None:
+    author = recall.author_id(row(40).author)
+    world.mirror.database.webhooks.add(author)
+    await world.write(row(40))
+
+    await erase_author(world.mirror, author)
+
+    with sqlite3.connect(tmp_path / "mirror.sqlite") as connection:
+        assert connection.execute("SELECT id FROM webhooks").fetchall() == []
+    connection.close()
 
 
 async def test_a_locked_file_is_given_up_and_taken_again_by_itself(world: World, tmp_path: Path) -> None:

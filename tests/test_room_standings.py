@@ -5,14 +5,21 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall_bot import queries
+from recall_bot.config import parse_config
+from recall_bot.deliberation import standings_request
 from recall_bot.errors import Unavailable
 from recall_bot.queries import Electorate, OpenDesk, StandingsAnswer, StandingsRequest, room_standings
+from recall_bot.rendering.cards import BODY_WIDTH, FOOT_WIDTH, NOTE_WIDTH, TITLE_WIDTH, Links
+from recall_bot.rendering.inert import width
+from recall_bot.rendering.pins import Found
+from recall_bot.rendering.standings import StandingsView, standing_pages, standings_card, trace_pages, traces_card
 
 import recall
 from recall import AgentAuthor, LogMessage, PersonAuthor, QuorumPolicy, SystemAuthor, TraceEffect
@@ -430,3 +437,81 @@ async def test_what_is_explained_is_what_is_counted(
     assert places == sorted(set(places))
     recorded = [outcome for outcome in answer.traces if outcome.effect is TraceEffect.RECORDS]
     assert len(recorded) == len(answer.decisions)
+
+
+# Asked as it is configured
+
+
+@pytest.mark.parametrize(
+    ("key", "changed"),
+    [
+        ("threshold = 3", {"policy": QuorumPolicy(threshold=3, window=500)}),
+        ("window = 7", {"policy": QuorumPolicy(window=7)}),
+        ("require_grounded = false", {"policy": QuorumPolicy(window=500, require_grounded=False)}),
+        ("refutation_cap = 2", {"policy": QuorumPolicy(window=500, refutation_cap=2)}),
+        ("require_evidential = true", {"policy": QuorumPolicy(window=500, require_evidential=True)}),
+        ("voters = 'role'", {"electorate": Electorate("role")}),
+        ("roles = [5]", {"electorate": Electorate(roles=frozenset({5}))}),
+        ("webhooks = ['5']", {"electorate": Electorate(webhooks=frozenset({"5"}))}),
+    ],
+)
+def test_every_rule_is_asked_for_as_a_place_has_it(key: str, changed: dict[str, Any]) -> None:
+    config = parse_config(f"[channel.7.standings]\n{key}")
+    plain = StandingsRequest()
+
+    assert standings_request(config, 1, (9, 7)) == dataclasses.replace(plain, **changed)
+    assert standings_request(config, 1, (8,)) == plain
+
+
+def test_a_window_that_is_wider_than_a_walk_is_read_whole() -> None:
+    config = parse_config("[standings]\nwindow = 5000")
+
+    assert standings_request(config, 1, (7,), at=3, topic="a") == StandingsRequest(
+        QuorumPolicy(window=5_000), at=3, topic="a", scan=5_001
+    )
+
+
+# Shown
+
+
+@given(said, policies, st.data())
+@settings(max_examples=60)
+async def test_every_page_of_any_floor_keeps_every_limit_and_every_entry_is_on_one(
+    given: list[tuple[recall.Author, str, int | None]], policy: QuorumPolicy, data: st.DataObject
+) -> None:
+    loud = data.draw(st.sampled_from(("", "*" * 60, "\U0001f9ea" * 60, "`_~|" * 15)))
+    rows = [msgspec.structs.replace(row, content=row.content.replace("#a", f"#a{loud}")) for row in written(given)]
+    answer = await stand(rows, policy=policy)
+    states = st.sampled_from(get_args(queries.WhereIs))
+    found: Found = {
+        ref: (data.draw(states), None)
+        for outcome in answer.traces
+        for ref in (outcome.trace.target or 0, *outcome.trace.cites)
+    }
+
+    for pages_of, card_of, total in (
+        (standing_pages, standings_card, len(answer.topics) + len(answer.decisions)),
+        (trace_pages, traces_card, len(answer.traces)),
+    ):
+        view = StandingsView("general", Links(2**62, 2**62))
+        pages = pages_of(answer, view)
+        assert sum(map(len, pages)) == total
+        for number in range(max(1, len(pages))):
+            card = card_of(answer, dataclasses.replace(view, page=number), pages, found)
+            assert width(card.body) <= BODY_WIDTH
+            assert width(card.title) <= TITLE_WIDTH
+            assert width(card.far) <= NOTE_WIDTH
+            assert width(card.foot) <= FOOT_WIDTH
+
+
+async def test_an_entry_names_fewer_people_where_all_of_them_would_not_fit() -> None:
+    many = [PersonAuthor(str(number), "*" * 32 + str(number)) for number in range(100, 130)]
+    rows = room(*((author, "!propose #a") for author in many), (ADA, "!object >{n1} ^{n2} no"))
+    answer = await stand(rows)
+    view = StandingsView("general", Links(2**62, 2**62))
+
+    card = standings_card(answer, view, standing_pages(answer, view), {})
+
+    assert "29 of 2 supporters" in card.body
+    assert "and 21 more" in card.body
+    assert width(card.body) <= BODY_WIDTH

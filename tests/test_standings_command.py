@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config, MirrorConfig, Snowflake, parse_config
+from recall_bot.mirror.file import MirrorFile
+from recall_bot.queries import Electorate, StandingsRequest, room_standings
+from recall_bot.roles import ROLES_FRESH_SECONDS
 from simcord.backend import serializers
 
 import recall
@@ -127,6 +131,7 @@ async def test_at_takes_a_message_its_link_or_a_time_and_shows_what_stood_then(s
         shown = text_of(await ask(stage, "standings", at=at))
         assert "1 of 2 supporters" in shown
         assert "As of <t:" in shown
+        assert "before <t:" in shown
     assert "(read as UTC)" in text_of(await ask(stage, "standings", at="2025-12-01T00:01"))
     assert "That is no time I can read" in (await ask(stage, "standings", at="soon")).content
 
@@ -256,6 +261,11 @@ async def test_those_who_hold_a_role_now_vote_where_the_role_does(stage: Stage) 
         [path for path in asked if not path.endswith(str(stage.ada.id))]
     ), "what is known of roles is not asked again"
 
+    await stage.env.advance_time(ROLES_FRESH_SECONDS)
+    stage.env.http_requests.clear()
+    await ask(stage, "standings")
+    assert [r.path for r in stage.env.http_requests if r.path.endswith(f"/members/{cleo.id}")], "roles may have changed"
+
     stage.guild.remove_member(cleo)
     await stage.restart()
     assert "No topic" in text_of(await ask(stage, "standings"))
@@ -336,3 +346,21 @@ async def test_a2_standings_ping_nobody_by_any_path(stage: Stage) -> None:
     assert len(bodies) >= 4
     assert all(body["allowed_mentions"] == {"parse": []} for body in bodies)
     assert all(not message.mentions and not message.mention_everyone for message in stage.ours())
+
+
+async def test_a_mirror_asked_by_itself_knows_whose_lines_count(stage: Stage) -> None:
+    webhook = stage.guild.create_webhook(stage.channel)
+    await webhook.send("!propose #hook", username="x")
+    await stage.ada.send(stage.channel, "!propose #mine")
+    shown = text_of(await ask(stage, "standings"))
+    await stage.bot.close()
+
+    with MirrorFile(Path(stage.config.mirror.path)) as mirror:
+        desk = mirror.open(str(stage.channel.id))
+        answer = await room_standings(desk, StandingsRequest())
+        listed = StandingsRequest(electorate=Electorate(webhooks=frozenset({str(webhook.id)})))
+        listening = await room_standings(desk, listed)
+
+    assert "#mine" in shown
+    assert answer.floor == ("mine",)
+    assert listening.floor == ("hook", "mine")

@@ -216,3 +216,43 @@ async def test_a_threads_board_takes_off_what_the_thread_pinned(stage: Stage) ->
 
     assert "Nothing is pinned" in text_of(shown)
     assert [message.content for message in stage.ours(inside)] == [f"!unpin ^{target.id}"]
+
+
+def the_pinners_rule(config: Config) -> Config:
+    """Let only who pinned a message take it off, or pin it again."""
+    changed: Config = configured()(config)
+    return msgspec.structs.replace(changed, pins=msgspec.structs.replace(changed.pins, unpin="pinner"))
+
+
+async def test_a_select_offers_what_the_rule_lets_its_asker_take_off(env: simcord.Env) -> None:
+    stage = await set_stage(env, the_pinners_rule)
+    theirs, mine = await pinned(stage, "theirs", "mine")
+    await stage.ben.send(stage.channel, f"!unpin ^{mine}")
+    await stage.ada.send(stage.channel, f"!pin ^{mine}")
+
+    assert list(offered(await ask(stage, "pins"))) == [str(mine)]
+    assert list(offered(await ask(stage, "pins", who=stage.ben))) == [str(theirs)]
+    public = await ask(stage, "pins", public=True)
+    assert list(offered(public)) == [str(mine), str(theirs)]
+
+    refused = await unpin(stage, public, theirs)
+    assert refused.followups[-1].content.startswith("The rules here do not let you take that pin off")
+    assert lines(stage) == []
+    await unpin(stage, public, mine)
+    assert lines(stage) == [f"!unpin ^{mine}"]
+
+
+async def test_menus_post_no_line_that_the_rule_would_refuse(env: simcord.Env) -> None:
+    stage = await set_stage(env, the_pinners_rule)
+    target = await stage.ben.send(stage.channel, "600 calls a minute")
+    await stage.ben.send(stage.channel, f"!pin ^{target.id}")
+
+    opened = await stage.ada.context_menu(stage.channel, "Pin to board", target)
+    again = await stage.ada.submit_modal(opened, {})
+    off = await stage.ada.context_menu(stage.channel, "Unpin from board", target)
+
+    assert answer_of(again).content == "The rules here do not let you pin that message."
+    assert answer_of(off).content.startswith("The rules here do not let you take that pin off")
+    assert lines(stage) == []
+    await stage.ben.context_menu(stage.channel, "Unpin from board", target)
+    assert lines(stage) == [f"!unpin ^{target.id}"]

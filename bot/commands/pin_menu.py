@@ -5,6 +5,8 @@ from __future__ import annotations
 import discord
 from discord import app_commands
 
+import recall
+
 from .. import queries
 from ..access import Asker
 from ..answering import Asking, Interaction
@@ -22,6 +24,12 @@ WORDS = Words(
     other_hint="One word; you may leave it empty",
     text="Note",
 )
+
+
+class MayNotPin(Refusal):
+    """Say that the rule here does not let whoever asks pin a message."""
+
+    template = "The rules here do not let you pin that message."
 
 
 class MessageGone(Refusal):
@@ -52,7 +60,12 @@ async def submitted(interaction: Interaction, services: Services, given: Filled)
 
     async def make(asking: Asking) -> Asked:
         line = pin_line(given.message_id, given.name, given.text)
-        await message_here(asking, given.message_id)
+        desk = await message_here(asking, given.message_id)
+        rules = desk.pin_authority
+        if rules is not None and rules.policy.narrows:  # else anybody may, and nothing has to be read for it
+            board = await queries.pins(desk, queries.PinsRequest())
+            if recall.PinEffect.REFUSED in await queries.foreseen(desk, board, [line], asking.asker.author):
+                raise MayNotPin
         return Asked(line, "Pinned.")
 
     await post_asked(interaction, services, make)

@@ -18,6 +18,7 @@ from .. import queries
 from ..access import Place
 from ..answering import Answer, Asking, Interaction, acknowledge, completed, links_of, place_name, respond, turn_pairs
 from ..errors import Refusal
+from ..marker_lines import unpin_line
 from ..posting import may_be_posted_in
 from ..questions import LABEL_CHARS, REACH_DOUBLINGS, PinsQuestion
 from ..rendering.board_files import board_json, board_markdown
@@ -125,13 +126,27 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
         dealt = board_pages(board, view.links)
         pages = len(dealt)
         card = board_card(board, view, dealt, await _look_for(desk, board, _page(dealt, view)))
-        unpins = unpin_choices(board, view, dealt) if _offers_unpin(asking, place) else ()
+        if _offers_unpin(asking, place):
+            unpins = await _allowed(asking, desk, board, unpin_choices(board, view, dealt))
     page = max(0, min(question.page, pages - 1))
     return Answer(
         card,
         msgspec.structs.replace(question, page=page),
         turn_pairs(previous=page > 0, following=page + 1 < pages, newer=question.reach > 0, older=further),
         unpins=unpins,
+    )
+
+
+async def _allowed(
+    asking: Asking, desk: queries.OpenDesk, board: queries.PinsAnswer, choices: tuple[UnpinChoice, ...]
+) -> tuple[UnpinChoice, ...]:
+    """Return the pins that whoever asks may take off; all of them under a public board, for others may press there."""
+    if asking.public or not board.rights.policy.narrows:
+        return choices
+    lines = [unpin_line(choice.target) for choice in choices]
+    effects = await queries.foreseen(desk, board, lines, asking.asker.author)
+    return tuple(
+        choice for choice, effect in zip(choices, effects, strict=True) if effect is not recall.PinEffect.REFUSED
     )
 
 
@@ -154,7 +169,7 @@ async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer
     found = await _look_for(desk, board, read + unread)
     files = [
         discord.File(io.BytesIO(board_markdown(board, view, found).encode()), f"pins-{place.id}.md"),
-        discord.File(io.BytesIO(board_json(board, found)), f"pins-{place.id}.json"),
+        discord.File(io.BytesIO(board_json(board, found, question.label)), f"pins-{place.id}.json"),
     ]
     return Answer(export_card(board, view), files=files)
 

@@ -169,8 +169,7 @@ def _voice(asking: Asking) -> list[str]:
     """Say when whoever supports has no voice here."""
     member, here = asking.asker.member, asking.asker.here
     electorate = standings_request(asking.services.config, here.guild.id, place_ids(here)).electorate
-    author = recall.PersonAuthor(id=str(member.id), label=member.name)
-    heard = electorate.has_voice(author, is_webhook=False, roles=[role.id for role in member.roles])
+    heard = electorate.has_voice(asking.asker.author, is_webhook=False, roles=[role.id for role in member.roles])
     return [] if heard else [NO_VOICE[electorate.voters]]
 
 

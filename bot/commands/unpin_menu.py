@@ -38,6 +38,12 @@ class NotFoundPinned(Refusal):
         self.target = target
 
 
+class MayNotUnpin(Refusal):
+    """Say that the rule here lets others take a pin off, and not whoever asks."""
+
+    template = "The rules here do not let you take that pin off: ask whoever pinned it, or a moderator."
+
+
 def build(services: Services) -> app_commands.ContextMenu:
     """Return the menu."""
 
@@ -59,13 +65,17 @@ async def pin_here(asking: Asking, target: int, *, reach: int = 0, or_line: bool
     """Return the pin of a message on the board of the place where somebody asks, as it stands now.
 
     `reach`: how often the board reads twice as far. `or_line`: of a message that is not pinned, return the one pin
-    that it made. Raises `NotPinned`, or `NotFoundPinned` where the board was not read to its beginning.
+    that it made. Raises `NotPinned`, or `NotFoundPinned` where the board was not read to its beginning, and
+    `MayNotUnpin` where the rule does not let the asker take it off.
     """
     desk = await asking.open(asking.asker.here)
     request = queries.PinsRequest(scan=recall.PIN_SCAN << reach)
     board = await queries.pins(desk, request)
     board = await queries.settle(desk, board, request, lambda found: _pins_of(found, target, or_line=or_line))
     for pin in _pins_of(board, target, or_line=or_line):
+        line = unpin_line(pin.sequence)
+        if recall.PinEffect.REFUSED in await queries.foreseen(desk, board, [line], asking.asker.author):
+            raise MayNotUnpin
         return pin
     markers = board.coverage.markers
     whole = board.coverage.beginning or (markers is not None and markers.beginning)

@@ -14,6 +14,7 @@ from .. import pace
 HOUR_SECONDS = 3_600
 
 LINES_PER_AUTHOR = 6  # answers a minute to one author, in whatever channel: as fast as anybody reads them (a guess)
+LINES_PER_GUILD = 60  # answers a minute in one server, in whatever channels and threads (a guess)
 LINES_PER_CHANNEL = 10  # answers a minute in one channel: what is left of it for the people there (a guess)
 LINES_PER_PAIR = 30  # answers an hour to one bot in one channel: agents at work ask less (a guess)
 LINES_PER_ROOM = 120  # answers an hour in one channel, whoever asks (a guess)
@@ -25,26 +26,29 @@ class LineBounds:
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._author = pace.Pace(LINES_PER_AUTHOR, clock=clock)
+        self._guild = pace.Pace(LINES_PER_GUILD, clock=clock)
         self._channel = pace.Pace(LINES_PER_CHANNEL, clock=clock)
         self._pair = pace.Pace(LINES_PER_PAIR, clock=clock, seconds=HOUR_SECONDS)
         self._room = pace.Pace(LINES_PER_ROOM, clock=clock, seconds=HOUR_SECONDS)
         self._told = pace.Pace(1, clock=clock, seconds=HOUR_SECONDS)
         self._telling = pace.Pace(PACED_PER_MINUTE, clock=clock)
 
-    def is_full(self, channel_id: int, author_id: str) -> bool:
+    def is_full(self, guild_id: int, channel_id: int, author_id: str) -> bool:
         """Say whether an author's next line in a channel would not be answered; counts nothing."""
         return (
             self._author.is_full(author_id)
+            or self._guild.is_full(guild_id)
             or self._channel.is_full(channel_id)
             or self._pair.is_full((channel_id, author_id))
             or self._room.is_full(channel_id)
         )
 
-    def admit(self, channel_id: int, author_id: str) -> bool:
+    def admit(self, guild_id: int, channel_id: int, author_id: str) -> bool:
         """Say whether a line may be answered now, and count it if so."""
-        if self.is_full(channel_id, author_id):
+        if self.is_full(guild_id, channel_id, author_id):
             return False
         self._author.admit(author_id)
+        self._guild.admit(guild_id)
         self._channel.admit(channel_id)
         self._pair.admit((channel_id, author_id))
         self._room.admit(channel_id)

@@ -17,6 +17,7 @@ from ..rendering.plain import Record, excerpt_field, field, frame, record
 from .answers import LineAnswer, NotAsked, Question
 
 TOPIC_WIDTH = 80
+TOPICS_NAMED = 3  # of those that are carried
 EFFECTS_NAMED = 4  # of one message's lines
 
 
@@ -55,7 +56,9 @@ def _shown(topic: str) -> str:
 
 
 def _state(found: queries.StandingsAnswer) -> str:
-    carried = ", ".join(map(_shown, found.carried))
+    carried = ", ".join(map(_shown, found.carried[:TOPICS_NAMED]))
+    if len(found.carried) > TOPICS_NAMED:
+        carried += f" and {len(found.carried) - TOPICS_NAMED} more"
     match found.consensus:
         case recall.Quorum():
             return f"State: quorum on {carried}"

@@ -4,62 +4,38 @@ Agents write by editing, so a message is looked at when its text has been still 
 edit before that starts the wait again. What is answered is not answered again, whatever its text becomes, and an
 answer goes when its line is deleted. Nothing is answered that was posted while the bot was away.
 
-At most `LINES_WAITING` lines of a channel wait at once, and `LINE_WALKS` questions of a server are read for lines at
-once, so that whoever asks by a command is answered in between. Every line has one task; `close` cancels them all.
+At most `LINES_WAITING` lines of a channel wait at once. Every line has one task; `close` cancels them all.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import discord
 
 import recall
-from recall.text import collapse
 
 from ..access import Place, is_place
-from ..answering import SILENT, Asking, code_places, described, settings_of
-from ..errors import Busy, GuildBusy, Refusal, sentence_of
+from ..answering import SILENT, code_places, described, settings_of
 from ..failures import REQUEST_FAILURES
 from ..notices import partial_message
 from ..places import may_react, may_reply, place_ids
-from ..rendering.cards import clipped
-from ..rendering.plain import PLAIN_WIDTH
-from ..rows import text_in
-from .answers import Answering, LineAnswer, Question, answer_context, answer_help, asker_of
+from .answerer import Answerer
+from .answers import LineAnswer
 from .asked import AskedLine, read_line
-from .boards import answer_pins
 from .bounds import LineBounds
-from .deliberations import answer_standings
-from .searching import answer_search
 
 if TYPE_CHECKING:
-    from ..history import Progress
     from ..services import Services
 
 LINES_WAITING = 20  # lines of one channel that wait or are being answered; what is more is not answered
 LINES_REMEMBERED = 1_000  # answers that can still be withdrawn; the oldest are forgotten
 MESSAGES_REMEMBERED = 10_000  # ids posted while we were here; an edit of any other is never answered
-LINE_WALKS = 2  # questions of lines read for one server at once; `search.guild_walks` are read for it in all
-LINE_TRIES = 5  # times a line that finds no place to be read waits for one
 PACED_EMOJI = "⏳"
-
-ANSWERS: Mapping[str, Answering] = MappingProxyType(
-    {
-        "search": answer_search,
-        "pins": answer_pins,
-        "standings": answer_standings,
-        "context": answer_context,
-        "recall": answer_help,
-    }
-)
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +67,7 @@ class Lines:
         self._present: dict[int, None] = {}
         self._watches: dict[int, _Watch] = {}
         self._answers: dict[int, discord.PartialMessage] = {}
-        self._walking: dict[int, int] = {}
+        self._answerer = Answerer(services, sleep=sleep)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def created(self, message: discord.Message, row: recall.LogMessage, *, replayed: bool = False) -> None:
@@ -151,7 +127,7 @@ class Lines:
         if line is None:
             return
         waiting = sum(one.message.channel.id == here.id for one in self._watches.values())
-        if waiting >= LINES_WAITING or self._bounds.is_full(here.id, recall.author_id(row.author)):
+        if waiting >= LINES_WAITING or self._bounds.is_full(here.guild.id, here.id, recall.author_id(row.author)):
             self._refuse(message, row)
             return
         watch = _Watch(message, row, line)
@@ -192,13 +168,13 @@ class Lines:
                 return
             await self._sleep(settings_of(self._services, here).notices.settle_seconds)
             watch.acting = True
-            if not may_reply(message.channel):
-                return
+            if not (may_reply(message.channel) and self._services.is_enabled(place_ids(here))):
+                return  # switched off meanwhile, or shut out
             self._present.pop(message.id, None)  # what is answered once is not answered again
-            if not self._bounds.admit(here.id, recall.author_id(row.author)):
+            if not self._bounds.admit(here.guild.id, here.id, recall.author_id(row.author)):
                 self._refuse(message, row)
                 return
-            answer = await self._made(watch, here)
+            answer = await self._answerer.answer(message, row, watch.line, here)
             if answer is None:
                 self._refuse(message, row)
             elif not watch.gone:
@@ -206,41 +182,6 @@ class Lines:
         finally:
             if self._watches.get(message.id) is watch:
                 del self._watches[message.id]
-
-    async def _made(self, watch: _Watch, here: Place) -> LineAnswer | None:
-        """Return the answer to a line, in one sentence why there is none; None where there was no place to read it."""
-        guild_id, asked_by = here.guild.id, int(recall.author_id(watch.row.author))
-        cooldown = settings_of(self._services, here).search.cooldown_seconds
-        for _ in range(LINE_TRIES):
-            try:
-                with self._walk(guild_id):
-                    async with self._services.walks.admit(guild_id, asked_by, cooldown_seconds=cooldown):
-                        return await self._answer(watch, here)
-            except Busy as busy:
-                await self._sleep(busy.seconds)
-            except Exception as error:  # noqa: BLE001 - this is where every failure becomes a sentence
-                _log_failure(watch.message, error)
-                return LineAnswer(clipped(f"Recall: no answer. {collapse(sentence_of(error))}", PLAIN_WIDTH))
-        return None
-
-    async def _answer(self, watch: _Watch, here: Place) -> LineAnswer:
-        asker = await asker_of(watch.message, here)
-        asking = Asking(self._services, asker, public=True, on_progress=_unseen)
-        question = Question(watch.line, asking, watch.row, partial(text_in, watch.message))
-        return await ANSWERS[watch.line.word](question)
-
-    @contextmanager
-    def _walk(self, guild_id: int) -> Iterator[None]:
-        walking = self._walking.get(guild_id, 0)
-        if walking >= LINE_WALKS:
-            raise GuildBusy
-        self._walking[guild_id] = walking + 1
-        try:
-            yield
-        finally:
-            self._walking[guild_id] -= 1
-            if not self._walking[guild_id]:
-                del self._walking[guild_id]
 
     async def _post(self, watch: _Watch, answer: LineAnswer) -> None:
         message = watch.message
@@ -285,16 +226,3 @@ async def _react(message: discord.Message) -> None:
         await message.add_reaction(PACED_EMOJI)
     except REQUEST_FAILURES as error:
         _log.warning("reaction refused: message=%d (%s)", message.id, described(error))
-
-
-def _unseen(_progress: Progress) -> None:
-    """Say nothing of how far the reading is: an answer to a line is one message."""
-
-
-def _log_failure(message: discord.Message, error: Exception) -> None:
-    where = f"message={message.id} channel={message.channel.id}"
-    foreseen = error.__cause__ if isinstance(error, recall.ReadError) else error
-    if isinstance(foreseen, Refusal | recall.PatternError):
-        _log.info("no answer: %s (%s)", described(foreseen), where)
-    else:
-        _log.error("no answer: %s (%s) at %s", described(error), where, code_places(error))

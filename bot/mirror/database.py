@@ -32,7 +32,8 @@ class MirrorDown(Exception):  # noqa: N818 - a state, not a fault of the caller
 class Database:
     """Own the writing connection to a mirror file; `clock` counts seconds (`time.monotonic`).
 
-    `generation` counts how often a file was opened: what was known of an earlier one is void.
+    `generation` counts how often a file was opened: what was known of an earlier one is void. `webhooks`: the ids of
+    authors that are webhooks, met by whoever makes rows; stored beside the rows, for whoever reads the file alone.
     """
 
     def __init__(self, path: str, *, clock: Callable[[], float]) -> None:
@@ -45,6 +46,7 @@ class Database:
         self._failing = False
         self._closed = False
         self.generation = 0
+        self.webhooks: set[str] = set()
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[aiosqlite.Connection]:

@@ -132,8 +132,21 @@ class MirrorFile:
 
         threads = {place.id: self._names[place.id] for place in places if place.id != place.desk_id}
         return OpenDesk(
-            log, conversation, left_out, as_of, read_row=log.read_row, address=address, openings=lambda: threads
+            log,
+            conversation,
+            left_out,
+            as_of,
+            read_row=log.read_row,
+            address=address,
+            openings=lambda: threads,
+            is_webhook=self._webhooks().__contains__,
         )
+
+    def _webhooks(self) -> frozenset[str]:
+        """Return which authors are webhooks; a file of the first version does not know."""
+        if not self._select("SELECT 1 FROM sqlite_master WHERE name = 'webhooks'"):
+            return frozenset()
+        return frozenset(author_id for (author_id,) in self._select("SELECT id FROM webhooks"))
 
     def _reach(self, place: Place) -> _Reach:
         """Return what the file knows of a place."""

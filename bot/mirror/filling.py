@@ -73,7 +73,7 @@ class Filling:
             stale = {int(id_) for (id_,) in held} - touched
             await statements.put_place(connection, place, self._now())
             await statements.remove_rows(connection, place.id, stale)
-            await statements.put_rows(connection, place.id, fresh, epoch)
+            await statements.put_rows(connection, place.id, fresh, epoch, self._database.webhooks)
             kept = await self._kept(connection)
             for older, spans in (await statements.older_spans(connection, place.id, epoch)).items():
                 if older not in kept:

@@ -21,7 +21,7 @@ from ..errors import Refusal
 log = logging.getLogger(__name__)
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 2.0  # how long a statement waits for another process before it gives up
 OWNER_ONLY = 0o600
 
@@ -50,7 +50,11 @@ CREATE INDEX rows_of_author ON rows(author_id);
 CREATE TABLE touched(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 """
 
-_MIGRATIONS: dict[int, str] = {0: _TABLES}
+_WEBHOOKS = """
+CREATE TABLE webhooks(id TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+_MIGRATIONS: dict[int, str] = {0: _TABLES, 1: _WEBHOOKS}
 """From which version, by which statements, to the next. A mirror can also be deleted: keep these few."""
 
 

@@ -7,7 +7,7 @@ cancelled would keep the transactions of all others from ending.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
 import aiosqlite
@@ -118,15 +118,28 @@ async def put_place(connection: aiosqlite.Connection, place: Place, now: float) 
 
 
 async def put_rows(
-    connection: aiosqlite.Connection, place_id: int, rows: Iterable[recall.LogMessage], epoch: int
+    connection: aiosqlite.Connection,
+    place_id: int,
+    rows: Collection[recall.LogMessage],
+    epoch: int,
+    webhooks: Set[str] = frozenset(),
 ) -> None:
-    """Store rows of a place, in place of what stood there."""
+    """Store rows of a place, in place of what stood there, and which of their authors are among `webhooks`."""
     await connection.executemany(
         "INSERT OR REPLACE INTO rows(place, id, author_id, epoch, marker, row) VALUES (?, ?, ?, ?, ?, ?)",
         [
             (place_id, row.sequence, recall.author_id(row.author), epoch, "!" in row.content, _ENCODER.encode(row))
             for row in rows
         ],
+    )
+    met = {recall.author_id(row.author) for row in rows} & webhooks
+    await connection.executemany("INSERT OR IGNORE INTO webhooks(id) VALUES (?)", [(author_id,) for author_id in met])
+
+
+async def forget_webhooks(connection: aiosqlite.Connection) -> None:
+    """Forget the webhooks of which no row is stored."""
+    await connection.execute(
+        "DELETE FROM webhooks WHERE NOT EXISTS (SELECT 1 FROM rows WHERE rows.author_id = webhooks.id)"
     )
 
 

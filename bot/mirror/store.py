@@ -243,7 +243,7 @@ class Mirror:
             gone = [event.id for event in mine if isinstance(event, Deleted | Unlisted)]
             heard = [event_id(event) for event in mine if not isinstance(event, Created)]
             epoch = self.claims.stored_epoch(place) if place is not None else 0
-            await statements.put_rows(connection, place_id, known, epoch)
+            await statements.put_rows(connection, place_id, known, epoch, self.database.webhooks)
             await statements.amend_rows(connection, place_id, [row for row in told if row.sequence not in known_ids])
             await statements.remove_rows(connection, place_id, [*holes, *gone])
             if heard:

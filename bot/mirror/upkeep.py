@@ -54,6 +54,8 @@ async def erase_author(mirror: Mirror, author_id: str) -> Erased:
             await statements.remove_rows(connection, place_id, ids)
             await _give_up(mirror, connection, place_id, [Span(id_, id_ + 1) for id_ in ids])
         rows += len(ids)
+    async with mirror.use() as connection:
+        await statements.forget_webhooks(connection)
     await mirror.database.checkpoint()
     return Erased(rows, len(places))
 
@@ -150,6 +152,8 @@ async def _drop(mirror: Mirror, condition: str, values: tuple[int, ...]) -> Eras
             await connection.execute("DELETE FROM spans WHERE place = ?", (place_id,))
             await connection.execute("DELETE FROM places WHERE id = ?", (place_id,))
             mirror.claims.forget([place_id])
+    async with mirror.use() as connection:
+        await statements.forget_webhooks(connection)
     await mirror.database.checkpoint()
     return Erased(rows, len(ids))
 

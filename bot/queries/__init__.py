@@ -13,9 +13,11 @@ from __future__ import annotations
 from .around import RowsAround, ThreadsAnswer, around, threads
 from .context import ContextAnswer, ContextRequest, NoOneChannel, context
 from .desk import DIALECT, AnswerCoverage, LeftOut, MarkerReach, MarkerRows, OpenDesk, SeenReach, chronological, read
+from .foreseen import foreseen
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
+from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning, foretold
 from .pins import (
     BOARD_CHECKS,
     BOARD_LIMIT,
@@ -43,6 +45,7 @@ from .topics import Advocacy, DecisionReport, Refutation, TopicReport
 from .voters import VOTERS_ASKED, Electorate, RolesUnknown, Voters
 
 __all__ = [
+    "AUTHORS_ASKED",
     "BOARD_CHECKS",
     "BOARD_LIMIT",
     "BOARD_MARKER_SCAN",
@@ -65,8 +68,12 @@ __all__ = [
     "OpenDesk",
     "Overrun",
     "OverrunsAnswer",
+    "PinAuthority",
+    "PinPolicy",
+    "PinRights",
     "PinsAnswer",
     "PinsRequest",
+    "Powers",
     "Refutation",
     "RolesUnknown",
     "RowsAround",
@@ -78,12 +85,15 @@ __all__ = [
     "StandingsRequest",
     "ThreadsAnswer",
     "TopicReport",
+    "Unpinning",
     "Voters",
     "WhereIs",
     "around",
     "chronological",
     "context",
     "fold_room",
+    "foreseen",
+    "foretold",
     "known_labels",
     "needed_by_boards",
     "overruns",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 import recall
+
+if TYPE_CHECKING:
+    from .pin_rules import PinAuthority
 
 DIALECT: Literal["discord"] = "discord"
 
@@ -80,9 +83,9 @@ class OpenDesk:
     is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
     rows older than a sequence, at most so many, where they are known without reading the log; null where they
     are not. `address`: reads a message link of this place where a marker takes `^N`. `openings`: the names of the
-    desk's threads that are known, by their roots. `is_webhook`: whether an
-    author's id is a webhook's, as far as that is known. `roles_of`: the roles that an author holds now, none for one
-    who left; null where nobody's roles are known.
+    desk's threads that are known, by their roots. `is_webhook`: whether an author's id is a webhook's, as far as that
+    is known. `roles_of`: the roles that an author holds now, none for one who left; null where nobody's roles are
+    known. `pin_authority`: the rules on pins and unpins; null where they are not known, and everybody may.
     """
 
     log: recall.SessionLog
@@ -97,6 +100,7 @@ class OpenDesk:
     openings: Callable[[], Mapping[int, str]] | None = None
     is_webhook: Callable[[str], bool] | None = None
     roles_of: Callable[[str], Awaitable[frozenset[int]]] | None = None
+    pin_authority: PinAuthority | None = None
 
 
 async def read(

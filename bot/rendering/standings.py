@@ -225,6 +225,11 @@ class _Writer:
         return f"[{number}]({self._links.to(sequence, row)}) {_AWAY[where]}"
 
 
+def edge_of(at: int | None) -> int | None:
+    """Return where the window of a standing ends, for the words on its reach; null for the newest message."""
+    return None if at is None else at + 1
+
+
 def _is_topic(pages: list[list[Entry]], view: StandingsView, number: int) -> bool:
     return isinstance(pages[min(view.page, len(pages) - 1)][number].about, TopicReport)
 
@@ -261,6 +266,6 @@ def _card(body: str, answer: StandingsAnswer, view: StandingsView, *, pages: int
     return Card(
         title=f"Standings: {inert(view.place, PLACE_CHARS)}{topic}",
         body=body,
-        far=at + coverage_note(answer.coverage, goes_on=view.goes_on),
+        far=at + coverage_note(answer.coverage, before=edge_of(view.at), goes_on=view.goes_on),
         foot=" ".join([*foot, rules_words(answer.policy, view.electorate), *count_notes(answer)]),
     )

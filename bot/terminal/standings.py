@@ -10,6 +10,7 @@ import typer
 import recall
 
 from .. import queries
+from ..rendering.standings import edge_of
 from ..rendering.standings_files import standings_wire, traces_wire
 from ..rendering.trace_words import effect_words, rules_words, state_words
 from ..times import parse_at
@@ -101,7 +102,8 @@ def _print(answer: queries.StandingsAnswer, request: queries.StandingsRequest, s
                 (f" · {instant(decision.sequence)} · {decision.sequence}", "dim"),
             )
         out.row(state_words(answer, safe))
-    out.row((f"{rules_words(request.policy, request.electorate)} {coverage_line(answer.coverage)}", "dim"))
+    reach = coverage_line(answer.coverage, before=edge_of(request.at))
+    out.row((f"{rules_words(request.policy, request.electorate)} {reach}", "dim"))
 
 
 def _print_topic(answer: queries.StandingsAnswer, topic: queries.TopicReport) -> None:

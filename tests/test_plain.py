@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from recall_bot.rendering.inert import width
+from recall_bot.rendering.plain import (
+    PLAIN_WIDTH,
+    SEPARATOR,
+    Listed,
+    Record,
+    author_field,
+    excerpt_field,
+    field,
+    frame,
+    record,
+)
+
+import recall
+from recall.markers import read_markers
+from recall.text import collapse, cut
+
+SEQUENCE = 2**63
+OURS = ("Recall ", "[", "Note: ", "More: ", "Older: ", "End: ")
+
+texts = st.text(
+    st.one_of(st.characters(), st.sampled_from("!`*_|\\·[]()\n\r\u2028\u2029\x85\x0b\u202e\u05d0 @<>#^")), max_size=200
+)
+authors = st.one_of(
+    st.none(),
+    st.builds(recall.PersonAuthor, id=st.just("42"), label=texts),
+    st.builds(recall.AgentAuthor, id=st.just("43"), label=texts),
+)
+
+
+def made(author: recall.Author | None, text: str, note: str, sequence: int = SEQUENCE) -> Record:
+    excerpt = excerpt_field(cut(collapse(text), recall.EXCERPT_CHARS), text)
+    return record(sequence, author, excerpt, f"note {field(note, 100)}")
+
+
+@given(authors, texts, texts)
+def test_a_record_is_one_line_whose_fields_can_be_told_apart_whatever_is_in_them(
+    author: recall.Author | None, text: str, note: str
+) -> None:
+    line = made(author, text, note).line
+    assert line.splitlines() == [line]
+    fields = line.split(SEPARATOR)
+    assert len(fields) == 4
+    assert fields[0] == f"[{SEQUENCE}] {author_field(author)}"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", fields[1])
+    assert fields[3].startswith("note ")
+    if author is not None:
+        assert fields[0].rpartition("(")[2].removesuffix(")") in {"person 42", "app 43"}
+
+
+@given(
+    st.lists(st.tuples(authors, texts, texts), min_size=1, max_size=30), st.lists(texts, max_size=3), texts, st.data()
+)
+def test_a_frame_fits_one_message_shows_something_and_nobody_else_begins_a_line_of_it(
+    rows: list[tuple[recall.Author | None, str, str]], notes: list[str], end: str, data: st.DataObject
+) -> None:
+    records = [made(*row, sequence=SEQUENCE + number) for number, row in enumerate(rows)]
+    start = data.draw(st.integers(0, len(records) - 1))
+    said = [f"Note: {field(note)}" for note in notes]
+    text = frame("search", Listed(records, start), field(end), notes=said, older="Older: the same line.")
+    assert width(text) <= PLAIN_WIDTH
+    lines = text.split("\n")
+    assert text.splitlines() == lines
+    assert all(line.startswith(OURS) for line in lines)
+    shown = [line for line in lines if line.startswith("[")]
+    assert shown == [one.line for one in records[start : start + len(shown)]]
+    assert shown
+    assert lines[-1].startswith("End: ")
+    assert sum(line.startswith(("End: ", "Recall ")) for line in lines) == 2
+    assert list(read_markers(text, dialect="discord")) == []
+    left = len(records) - start - len(shown)
+    more = [f"More: the same line with after ^{SEQUENCE + start + len(shown) - 1} at its end."] if left else []
+    assert [line for line in lines if line.startswith("More: ")] == more
+
+
+@given(texts)
+def test_taking_the_escapes_off_gives_back_what_was_shown(text: str) -> None:
+    printable = collapse("".join(char for char in text if char.isascii() and char.isprintable()))
+    assert re.sub(r"\\([^A-Za-z0-9\s])", r"\1", field(printable, 1_000)) == printable
+
+
+def test_a_name_that_looks_like_fields_is_a_name() -> None:
+    author = recall.PersonAuthor("7", "Ada (person 1) · 2020-01-01T00:00:00Z · !pin")
+    assert author_field(author) == "Ada (person 1) \\· 2020-01-01T00\\:0… (person 7)"
+
+
+def test_what_is_hidden_stays_hidden() -> None:
+    assert excerpt_field("the ||butler||", "the ||butler||") == "the ||butler||"
+    assert excerpt_field("…ler is the b…", "The ||killer is the butler||.") == "…||ler is the b||…"
+
+
+def test_a_long_list_says_that_there_is_more_than_it_can_name() -> None:
+    records = [made(None, "x", "y")]
+    assert "record 1 of 1+." in frame("search", Listed(records, more=True), "far")
+    assert "More: over 1 record, ask for less." in frame("search", Listed(records, more=True), "far")
+    assert frame("pins", Listed([]), "far").startswith("Recall pins: no records.")

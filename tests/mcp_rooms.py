@@ -70,6 +70,17 @@ async def call(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]
     return fields
 
 
+async def large(client: Client, turn: str) -> dict[str, Any]:
+    """Compile as much as there may be: the text is said once, since all of it has to fit into one event."""
+    result = await client.call_tool("compile", {"turn": turn, "budget": 400_000})
+    assert not result.is_error, result.content
+    fields: dict[str, Any] = result.structured_content
+    assert fields["text"] == "This is too long to be said twice: read it in the content of this answer."
+    assert len(text_of(result.content[0])) == fields["characters"]
+    assert len(frames_in(text_of(result.content[0]))["Messages"].records) == len(fields["rows"])
+    return fields
+
+
 async def refused(client: Client, tool: str, /, **arguments: Any) -> str:
     """Call a tool that cannot answer, and return its one sentence."""
     result = await client.call_tool(tool, arguments)

@@ -118,6 +118,17 @@ async def test_two_lines_at_once_are_both_answered_one_after_the_other(stage: St
     assert len(stage.ours()) == 2
 
 
+async def test_whoever_floods_a_channel_does_not_keep_the_others_from_being_answered(stage: Stage) -> None:
+    relay = stage.guild.add_member(stage.env.create_user("relay", bot=True))
+    for _ in range(100):
+        stage.env.backend.create_message(stage.channel.id, stage.scout.id, "!recall help")
+    last = stage.env.backend.create_message(stage.channel.id, relay.id, "!recall help")
+    await stage.settle()
+    await stage.env.advance_time(30)
+    answered = [one.reference.message_id for one in stage.ours() if one.reference is not None]
+    assert (len(answered), last.id in answered) == (LINES_PER_AUTHOR + 1, True)
+
+
 # Loops
 
 

@@ -57,7 +57,7 @@ async def test_a_listed_channel_comes_with_its_public_threads_and_alone(mirrored
             await refused(client, "search", query="salary", channel=named)
             for named in ("mods", str(MODS), "nowhere", "999", f"https://discord.com/channels/901/{MODS}")
         }
-        assert told == {f"No channel or thread of that name or ID is offered here; the channels are {GENERAL}."}
+        assert told == {f"No single channel or thread of that name or ID is offered here; there is {GENERAL}."}
 
 
 async def test_a_thread_can_be_listed_by_itself(mirrored: Bot) -> None:

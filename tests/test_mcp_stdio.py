@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from recall import ReadMark, Viewpoint
 from tests.exporting import CHANNEL_ID, FIRST_ID, SCOUT, large_export, message, thread, write
-from tests.mcp_rooms import call, frames_in, refused, said
+from tests.mcp_rooms import call, frames_in, large, refused, said
 
 SECONDS = 1_000 << 22
 
@@ -66,12 +66,12 @@ async def test_a_call_that_is_cancelled_leaves_the_others_alone(tmp_path: Path) 
 
 
 async def test_an_answer_as_large_as_they_come_is_whole(tmp_path: Path) -> None:
-    write(tmp_path / "long.json", [message(number * SECONDS, f"{number} " + "x" * 3_900) for number in range(250)])
+    write(tmp_path / "long.json", [message(number * SECONDS, f"{number} " + "x" * 3_900) for number in range(100)])
     async with Client(server("long.json", folder=tmp_path)) as client:
         opened = await call(client, "open_turn", viewer="5", window=4_096)
-        compiled = await call(client, "compile", turn=opened["turn"], budget=1_000_000)
-        assert len(frames_in(compiled["text"])["Messages"].records) == 250
-        assert compiled["characters"] > 975_000
+        compiled = await large(client, opened["turn"])
+        assert len(compiled["rows"]) == 100
+        assert compiled["characters"] > 390_000
 
 
 def test_standard_output_carries_the_protocol_and_nothing_else(room: Path, tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_a_turn_opens_on_its_request_compiles_and_closes(source: OneRoom) 
         assert (opened["held"], opened["request"]) == (True, {"id": "20", "where": "here"})
         preview = await call(client, "compile", turn=opened["turn"], preview=True)
         compiled = await call(client, "compile", turn=opened["turn"])
-        assert [row["id"] for row in compiled["rows"]] == ["10", "20", "30"] == [row["id"] for row in preview["rows"]]
+        assert compiled["rows"] == ["10", "20", "30"] == preview["rows"]
         assert (compiled["pinned"], compiled["newest"]) == (["20", "30"], "30")
         assert compiled["characters"] == len(compiled["text"])
         assert (await call(client, "close_turn", turn=opened["turn"]))["closed"]
@@ -257,7 +257,7 @@ async def test_what_does_not_fit_or_would_hide_something_is_one_sentence(source:
             {"turn": "t", "summaries": [{"first": "1", "last": "2"}]},
             "The argument text of summaries[0] is missing.",
         ),
-        ("pins", {"channel": "78"}, "No channel or thread of that name or ID is offered here; the channels are 77."),
+        ("pins", {"channel": "78"}, "No single channel or thread of that name or ID is offered here; there is 77."),
         ("pins", {"channel": "x" * 201}, "The argument channel is wrong: expected text of length <= 200."),
     ],
 )
@@ -268,6 +268,15 @@ async def test_what_is_wrong_with_an_argument_is_one_sentence(
         told = await refused(client, tool, **arguments)
     assert told.startswith(sentence)
     assert "\n" not in told
+
+
+async def test_a_board_of_files_reaches_further_than_a_walk_over_discord(source: OneRoom) -> None:
+    for number in range(3_000):
+        source.room.say(f"talk {number}")
+    async with asked(source) as client:
+        assert [pin["id"] for pin in (await call(client, "pins"))["pins"]] == ["10"]
+        assert (await call(client, "context", viewer=VIEWER))["pins"] == ["10"]
+        assert len((await call(client, "search", query="measured"))["hits"]) == 1
 
 
 async def test_an_unknown_tool_is_an_error_of_the_protocol(source: OneRoom) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +101,16 @@ def test_a_long_list_says_that_there_is_more_than_it_can_name() -> None:
     assert "record 1 of 1+." in frame("search", Listed(records, more=True), "far")
     assert "More: over 1 record, ask for less." in frame("search", Listed(records, more=True), "far")
     assert frame("pins", Listed([]), "far").startswith("Recall pins: no records.")
+
+
+def test_the_example_of_the_readme_is_written_so() -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"^```text\n(Recall search: .*?)\n```$", readme, re.DOTALL | re.MULTILINE)
+    names: list[recall.Author] = [recall.PersonAuthor("42", "Ada"), recall.AgentAuthor("43", "Scout")]
+    said = ["The rate limiter resets every minute.", "No *rate* limit at all"]
+    records = [
+        record(sequence, author, excerpt_field(text, text))
+        for sequence, author, text in zip((1446193230643200000, 1446193482301440000), names, said, strict=True)
+    ]
+    end = example.rpartition("End: ")[2]
+    assert frame("search", Listed(records), end) == example

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import mcp_types
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from recall_bot.config import Config
 from recall_bot.mcp_server.room import Room
 from recall_bot.mcp_server.serving import make_server, open_room
@@ -57,6 +59,12 @@ async def asked(source: OneRoom, *, mode: str = "auto", **options: Any) -> Async
     """Hold a client in this process."""
     async with room_over(source, **options) as room, Client(make_server(room), mode=mode) as client:
         yield client
+
+
+def server(*arguments: object, folder: Path) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "recall_bot", "mcp", *map(str, arguments)], cwd=folder
+    )
 
 
 async def call(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]:

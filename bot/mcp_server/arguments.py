@@ -20,7 +20,7 @@ from ..questions import LABEL_CHARS
 from ..turn_reading import TURN_ROWS
 
 ROWS_SHOWN: Final = 100  # rows, hits or threads in one answer
-BUDGET_CHARS: Final = 1_000_000  # of one context; beyond any model's window
+BUDGET_CHARS: Final = 400_000  # of one context: about 100,000 tokens, and with its ids below 1 MiB
 SUMMARIES_GIVEN: Final = 500
 SUMMARY_CHARS: Final = 8_000
 OFFSET: Final = 10_000

@@ -10,7 +10,7 @@ from ..contexts import context_document, fresh_nonce
 from ..deliberation import standings_request
 from ..queries import ContextRequest
 from ..turn_keeping import CompileRequest, TurnUnknown
-from .answers import ToolAnswer, answer, coverage_fields, id_of, ids, row_fields
+from .answers import ToolAnswer, answer, coverage_fields, id_of, ids
 from .arguments import (
     CloseTurnArguments,
     CompileArguments,
@@ -58,6 +58,7 @@ def _context_request(room: Room, place: OpenPlace, viewer: recall.Author, window
         viewer,
         SPELLINGS,
         recall.BrevityPolicy(settings.brevity.message_chars, window or settings.brevity.window),
+        scan=place.scan,
         working_set=settings.pins.limit,
         standings=standings_request(room.config, place.guild_id, place.place_ids),
     )
@@ -115,7 +116,7 @@ async def compile_turn(room: Room, asked: CompileArguments, _owner: str | None) 
     made = compiled.compilation
     return answer(
         compiled.text or "Nothing was written here yet.",
-        rows=[row_fields(row) for row in made.rows],
+        rows=ids(row.sequence for row in made.rows),
         summaries=[{"first": str(summary.first), "last": str(summary.last)} for summary in made.summaries],
         pinned=ids(made.pinned),
         newest=id_of(made.newest),

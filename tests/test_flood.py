@@ -86,6 +86,12 @@ def test_a_server_has_a_bound_however_many_channels_and_authors_it_has() -> None
     assert bounds.admit(1, 1_000, "1000")
 
 
+def test_an_agent_of_many_servers_is_bound_in_each_of_them_alone() -> None:
+    bounds = LineBounds(clock=lambda: 0.0)
+    answered = [bounds.admit(guild, guild * 10 + number, "a") for guild in range(5) for number in range(8)]
+    assert sum(answered) == 5 * LINES_PER_AUTHOR
+
+
 def test_a_bound_is_told_of_once_an_hour() -> None:
     now = 0.0
     bounds = LineBounds(clock=lambda: now)

@@ -25,7 +25,7 @@ from recall_bot.lines.bounds import (
 )
 from recall_bot.lines.watch import LINES_WAITING, PACED_EMOJI
 from recall_bot.mirror.upkeep import stored
-from recall_bot.notices import CORRECTIONS_PER_MINUTE, NOTICES_PER_MINUTE
+from recall_bot.notices import CORRECTIONS_PER_MINUTE, NOTICES_PER_MINUTE, NOTICES_REMEMBERED
 
 from tests.asking import ask, history, text_of
 from tests.stage import Stage, set_stage
@@ -190,6 +190,8 @@ async def test_a_raid_of_marker_lines_costs_what_is_stated_and_a_moderator_is_an
     assert len(writes(stage)) - others <= RAID_REQUESTS
     assert len(env.http_requests) - len(writes(stage)) <= RAID_READS
     assert len(stage.cog._unasked._lines._tasks) <= LINES_WAITING
+    assert len(stage.cog._unasked._acknowledgements._marks) <= ACKS_PER_MINUTE * 2
+    assert len(stage.cog._unasked._notices._watches) <= NOTICES_REMEMBERED
     assert len(stage.ours()) <= NOTICES_PER_MINUTE + LINES_PER_CHANNEL
 
 

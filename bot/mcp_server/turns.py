@@ -77,11 +77,12 @@ async def open_turn(room: Room, asked: OpenTurnArguments, owner: str | None) -> 
             request=request,
             window=asked.window or place.settings(room.config).brevity.window,
             since=since,
+            silent=asked.silent,
             owner=owner,
         )
     inputs = turn.turn.inputs
     held = room.turns.is_held(turn)
-    said = "Nothing is new to you here, so nothing is kept whole."
+    said = "Nothing is kept whole in it." if asked.silent else "Nothing is new to you here, so nothing is kept whole."
     if inputs is not None:
         said = f"The messages from {inputs.first} to {inputs.last} are new to you" + (
             " and stay whole until the turn ends." if held else "."

@@ -1,11 +1,11 @@
 """Show who writes a marker that it counted, with a reaction: 📌 it took effect, ❔ it is nothing.
 
 *Took effect* means that it parses and that its author may; no history is read for it, so `!unpin ^5` counts
-where 5 was never pinned. Of a deliberation line it means that it lacks nothing which it needs here (a topic, a
-cite), and that its author votes here, where that matters; whether what it names is there is not looked at. The
-reaction follows the text: an edit that adds a marker brings it, one that takes the marker out takes it back. At
-most `ACKS_PER_MINUTE` for each channel, and as many are taken back; the surplus is dropped, and looked at again when
-its text changes.
+where 5 was never pinned, and where the rules of a place make it hang on who pinned what, there is no reaction. Of
+a deliberation line it means that it lacks nothing which it needs here (a topic, a cite), and that its author votes
+here, where that matters; whether what it names is there is not looked at. The reaction follows the text: an edit
+that adds a marker brings it, one that takes the marker out takes it back. At most `ACKS_PER_MINUTE` for each
+channel, and as many are taken back; the surplus is dropped, and looked at again when its text changes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ import discord
 
 import recall
 
+from .access import is_place
 from .answering import described
 from .deliberation import electorate_of, policy_of
 from .failures import REQUEST_FAILURES
 from .pace import Pace
+from .pin_powers import policy_of as rules_of
+from .pin_powers import powers_in
 from .places import may_react, place_ids
-from .queries import DIALECT
+from .queries import DIALECT, Powers, foretold
 from .rows import webhook_of
 
 if TYPE_CHECKING:
@@ -48,11 +51,35 @@ def trace_rule(config: Config, message: discord.Message) -> Callable[[recall.Tra
     guild_id = None if message.guild is None else message.guild.id
     section = config.settings(guild_id=guild_id, channel_ids=place_ids(message.channel)).standings
     policy, electorate = policy_of(section), electorate_of(section)
-    roles = [role.id for role in message.author.roles] if isinstance(message.author, discord.Member) else []
-    hook = webhook_of(message) is not None
-    return lambda trace: (
-        recall.trace_lack(trace, policy) is None and electorate.admits(trace, is_webhook=hook, roles=roles)
-    )
+    member, hook = message.author, webhook_of(message) is not None
+
+    def deposits(trace: recall.Trace) -> bool:
+        roles: list[int] = []
+        if isinstance(member, discord.Member) and recall.author_id(trace.author) == str(member.id):
+            roles = [role.id for role in member.roles]  # not ours, where we posted it for somebody
+        return recall.trace_lack(trace, policy) is None and electorate.admits(trace, is_webhook=hook, roles=roles)
+
+    return deposits
+
+
+def pin_rule(config: Config, message: discord.Message) -> Callable[[recall.PinDirective], bool | None]:
+    """Return which pins and unpins of a message take effect where it stands; null for what hangs on the history.
+
+    By its author's roles as the message came with them: those of a person for whom we posted a line did not.
+    """
+    guild_id = None if message.guild is None else message.guild.id
+    section = config.settings(guild_id=guild_id, channel_ids=place_ids(message.channel)).pins
+    policy, powers = rules_of(section), Powers(pins=not section.pin)
+    place, author = message.channel, message.author
+    known = not isinstance(author, discord.Member) or author.id != getattr(author.guild.me, "id", None)
+    if isinstance(author, discord.Member) and is_place(place):
+        powers = powers_in(place, author, section)
+    return lambda directive: foretold(policy, powers, directive) if known or not policy.narrows else None
+
+
+def always(_directive: recall.PinDirective) -> bool:
+    """Say that a pin or unpin takes effect, as under the default rules."""
+    return True
 
 
 def acknowledgement(
@@ -61,10 +88,12 @@ def acknowledgement(
     *,
     address: recall.AddressReader | None = None,
     deposits: Callable[[recall.Trace], bool] = lacks_nothing,
+    acts: Callable[[recall.PinDirective], bool | None] = always,
 ) -> str | None:
     """Return the reaction that a row deserves, null for none.
 
-    `address` reads message links in markers, `deposits` says which traces do anything here.
+    `address` reads message links in markers, `deposits` says which traces do anything here, and `acts` which pins and
+    unpins do; null for one of which that is not known.
     """
     if mode == "off" or "!" not in row.content:
         return None
@@ -76,10 +105,13 @@ def acknowledgement(
         reply_to=row.reply_to,
         address=address,
     )
-    if directives:
+    acted = [acts(directive) for directive in directives]
+    if True in acted:
         return EFFECT_EMOJI
     if any(map(deposits, recall.read_traces((row,), dialect=DIALECT, address=address))):
         return EFFECT_EMOJI
+    if None in acted:
+        return None
     return NOTHING_EMOJI if mode == "all" and recall.looks_like_marker(row.content, DIALECT) else None
 
 
@@ -111,8 +143,8 @@ class Acknowledgements:
         """Look at a message that was posted or edited, and make its reaction what its text deserves."""
         if self._mode == "off":
             return
-        rule = trace_rule(self._config, message)
-        wanted = acknowledgement(row, self._mode, address=address, deposits=rule)
+        deposits, acts = trace_rule(self._config, message), pin_rule(self._config, message)
+        wanted = acknowledgement(row, self._mode, address=address, deposits=deposits, acts=acts)
         mark = self._marks.get(message.id)
         if mark is None:
             mark = _Mark(wanted, has=_own_reaction(message))

@@ -27,12 +27,14 @@ import recall
 from . import completing, finding
 from .access import Asker, Place, is_place, may_read
 from .boards import DeskMarkers
+from .config import PinsConfig
 from .errors import PlaceNotFound, Refusal, Unavailable
 from .everywhere import known_places, places_for
 from .history import HistoryLog, Progress, loop_time
 from .links import read_link
 from .merging import MergedDesk, MergedLog
 from .pages import Reads
+from .pin_powers import PinPowers
 from .queries import MarkerRows, OpenDesk
 from .recent import Recent, RememberingLog
 from .roles import Roles
@@ -53,16 +55,26 @@ class PublicElsewhere(Refusal):
 
 
 class Desks:
-    """Open, find and complete the places that somebody may read. `clock` counts seconds and never goes back."""
+    """Open, find and complete the places that somebody may read.
+
+    `clock` counts seconds and never goes back. `pin_rules` returns what is configured for pins in a place.
+    """
 
     def __init__(
-        self, reads: Reads, lists: ThreadLists, recent: Recent, *, clock: Callable[[], float] = loop_time
+        self,
+        reads: Reads,
+        lists: ThreadLists,
+        recent: Recent,
+        *,
+        clock: Callable[[], float] = loop_time,
+        pin_rules: Callable[[Place], PinsConfig] = lambda _: PinsConfig(),
     ) -> None:
         self._reads = reads
         self._lists = lists
         self._recent = recent
         self._clock = clock
         self._roles = Roles(clock=clock)
+        self._pin_powers = PinPowers(self._roles, pin_rules)
 
     async def open(
         self,
@@ -89,6 +101,7 @@ class Desks:
             raise Unavailable("no_permission") if right or place.id == asker.here.id else PlaceNotFound
         if not await asker.may_read(place):
             raise PlaceNotFound
+        is_webhook = self._reads.identity().webhooks.__contains__
         threads = self._threads_of(place)
         deadline = self._clock() + seconds
         history = self.history(place, threads, after=after, deadline=deadline, on_progress=on_progress)
@@ -105,7 +118,8 @@ class Desks:
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
-            is_webhook=self._reads.identity().webhooks.__contains__,
+            is_webhook=is_webhook,
+            pin_authority=self._pin_powers.authority(place, is_webhook),
             roles_of=functools.partial(self._roles.of, place.guild),
             openings=None if threads is None else functools.partial(_openings, threads),
         )

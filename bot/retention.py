@@ -56,6 +56,7 @@ class Retention:
             {row.sequence for place_id, row in markers if row.sequence < bounds.get(place_id, 0)},
             threads=bounds.keys() - {desk_id},
             address=self._address_of(desk_id),
+            narrowed=any(self._narrows(place) for place in places),
         )
         gone = 0
         for place in full:
@@ -64,6 +65,10 @@ class Retention:
                 went = await trim(self._mirror, place, keep_from=bounds[place.id], spare=needed)
                 gone += went
         return gone
+
+    def _narrows(self, place: Place) -> bool:
+        where = dict.fromkeys((place.id, place.desk_id))
+        return self._config.settings(guild_id=place.guild_id, channel_ids=where).pins.unpin != "anyone"
 
     async def _keep_from(self, place: Place) -> int:
         where = dict.fromkeys((place.id, place.desk_id))

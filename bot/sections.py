@@ -14,6 +14,7 @@ DAY_SECONDS: Final = 86_400
 Acknowledge: TypeAlias = Literal["off", "effect", "all"]
 NoticeMode: TypeAlias = Literal["reply", "reaction", "off"]
 VoterKind: TypeAlias = Literal["everyone", "agents", "people", "role"]
+Unpinners: TypeAlias = Literal["anyone", "pinner", "moderators"]
 LineAskers: TypeAlias = Literal["agents", "everyone", "off"]
 Expressions: TypeAlias = Literal["bounded", "always", "off"]
 
@@ -112,9 +113,13 @@ class StateConfig(Section, frozen=True):
 
 
 class PinsConfig(Section, frozen=True):
-    """Hold how many pins make the working set."""
+    """Hold how many pins make the working set, and who may pin and unpin (0: no bound on the pins of one author)."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=250)] = 12
+    unpin: Unpinners = "anyone"
+    pin: frozenset[Snowflake] = frozenset()
+    per_author: Annotated[int, msgspec.Meta(ge=0, le=250)] = 0
+    thread_owner: bool = False
 
 
 class StandingsConfig(Section, frozen=True):

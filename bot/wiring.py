@@ -9,13 +9,15 @@ import discord
 
 import recall
 
-from .config import Config
+from .access import Place
+from .config import Config, PinsConfig
 from .desks import Desks, address_reader
 from .housekeeping import Housekeeping
 from .matcher import Matcher
 from .matchers import ExpressionsOff
 from .mirror import Mirror
 from .pages import Reads
+from .places import place_ids
 from .posting import Posts
 from .prewarm import Prewarm
 from .recent import Recent
@@ -94,9 +96,13 @@ def make_services(
 ) -> Services:
     """Return what the commands work with; `clock` counts seconds and never goes back, `now` tells the time."""
     recent = Recent()
+
+    def pin_rules(place: Place) -> PinsConfig:
+        return config.settings(guild_id=place.guild.id, channel_ids=place_ids(place)).pins
+
     return Services(
         config=config,
-        desks=Desks(reads, lists, recent, clock=clock),
+        desks=Desks(reads, lists, recent, clock=clock, pin_rules=pin_rules),
         matcher=matcher,
         recent=recent,
         walks=Walks(guild_walks=config.search.guild_walks, clock=clock),

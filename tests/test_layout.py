@@ -102,6 +102,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/mcp_server/discord_source.py",
         "bot/notices.py",
         "bot/pages.py",
+        "bot/pin_powers.py",
         "bot/paging.py",
         "bot/places.py",
         "bot/posting.py",

@@ -212,7 +212,7 @@ async def test_export_gives_the_whole_board_as_markdown_and_as_json(stage: Stage
     assert "the pinned message is gone" in markdown
     assert "I looked at all 3 messages, back to the very first, 2025-12-01T00:00:00Z." in markdown
     wire = json.loads(files[f"pins-{stage.channel.id}.json"])
-    assert list(wire) == ["pins", "coverage", "beyond", "gone", "not_read", "last_seen"]
+    assert list(wire) == ["pins", "coverage", "beyond", "gone", "not_read", "history", "last_seen"]
     assert (wire["gone"], wire["not_read"], wire["last_seen"]) == ([str(second)], [], [])
     pins = [recall.from_wire(recall.Pin, pin) for pin in wire["pins"]]
     assert [pin.sequence for pin in pins] == [second, first]

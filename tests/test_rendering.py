@@ -110,7 +110,9 @@ def test_every_page_of_a_history_fits(answer: PinsAnswer, label: str) -> None:
 def test_a_board_can_be_written_as_markdown_whole(answer: PinsAnswer) -> None:
     text = board_markdown(answer, PinsView("#general", LINKS), {})
 
-    assert text.count("\n- ") == len(answer.pins)
+    board, _, history = text.partition("## History")
+    assert board.count("\n- ") == len(answer.pins)
+    assert history.count("\n- ") == len(answer.events)
     text.encode()
 
 

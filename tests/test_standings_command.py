@@ -11,6 +11,7 @@ import simcord
 from recall_bot.config import Config, MirrorConfig, Snowflake, parse_config
 from recall_bot.mirror.file import MirrorFile
 from recall_bot.queries import Electorate, StandingsRequest, room_standings
+from recall_bot.roles import ROLES_FRESH_SECONDS
 from simcord.backend import serializers
 
 import recall
@@ -130,6 +131,7 @@ async def test_at_takes_a_message_its_link_or_a_time_and_shows_what_stood_then(s
         shown = text_of(await ask(stage, "standings", at=at))
         assert "1 of 2 supporters" in shown
         assert "As of <t:" in shown
+        assert "before <t:" in shown
     assert "(read as UTC)" in text_of(await ask(stage, "standings", at="2025-12-01T00:01"))
     assert "That is no time I can read" in (await ask(stage, "standings", at="soon")).content
 
@@ -258,6 +260,11 @@ async def test_those_who_hold_a_role_now_vote_where_the_role_does(stage: Stage) 
     assert len([path for path in again if not path.endswith(str(stage.ada.id))]) == len(
         [path for path in asked if not path.endswith(str(stage.ada.id))]
     ), "what is known of roles is not asked again"
+
+    await stage.env.advance_time(ROLES_FRESH_SECONDS)
+    stage.env.http_requests.clear()
+    await ask(stage, "standings")
+    assert [r.path for r in stage.env.http_requests if r.path.endswith(f"/members/{cleo.id}")], "roles may have changed"
 
     stage.guild.remove_member(cleo)
     await stage.restart()

@@ -242,13 +242,14 @@ def test_a_board_is_printed_newest_pin_first(room: Path) -> None:
         "  — as measured",
         "  > The rate limiter resets every minute.",
         "I looked at all 7 messages, back to the very first, 2024-02-05 09:46 UTC. As of 2026-03-02T00:00:00Z.",
+        "Nobody's roles are known here, so everybody's pins and unpins count.",
     ]
 
 
 def test_the_json_of_a_board_is_pins_and_coverage_with_ids_as_text(room: Path) -> None:
     wire = answered("pins", room)
 
-    assert list(wire) == ["pins", "beyond", "coverage"]
+    assert list(wire) == ["pins", "beyond", "rules", "coverage"]
     assert wire["pins"] == [
         {
             "sequence": str(FIRST_ID),

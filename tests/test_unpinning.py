@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import random
 from typing import Any
 
@@ -9,12 +8,10 @@ import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config
-from recall_bot.queries import OpenDesk
 from recall_bot.unpinning import ALREADY_OFF, press
 from simcord.actors import MemberActor
 from simcord.results import InteractionResult, ResponseMessage
 
-import recall
 from tests.asking import answer_of, ask, buttons, configured, history, quoted, text_of
 from tests.rights import forbid
 from tests.simcord_shims import user_thread
@@ -221,25 +218,14 @@ async def test_a_threads_board_takes_off_what_the_thread_pinned(stage: Stage) ->
     assert [message.content for message in stage.ours(inside)] == [f"!unpin ^{target.id}"]
 
 
-def under_the_pinners_rule(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open every desk with a rule: only who pinned a message may take it off, or pin it again."""
-
-    def allows(directive: recall.PinDirective, pin: recall.Pin | None) -> bool:
-        return pin is None or recall.author_id(pin.pinned_by) == recall.author_id(directive.author)
-
-    desks = stage.cog.services.desks
-    open_desk = desks.open
-
-    async def open_ruled(*args: Any, **more: Any) -> OpenDesk:
-        return dataclasses.replace(await open_desk(*args, **more), allows=allows)
-
-    monkeypatch.setattr(desks, "open", open_ruled)
+def the_pinners_rule(config: Config) -> Config:
+    """Let only who pinned a message take it off, or pin it again."""
+    changed: Config = configured()(config)
+    return msgspec.structs.replace(changed, pins=msgspec.structs.replace(changed.pins, unpin="pinner"))
 
 
-async def test_a_select_offers_what_the_rule_lets_its_asker_take_off(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    under_the_pinners_rule(stage, monkeypatch)
+async def test_a_select_offers_what_the_rule_lets_its_asker_take_off(env: simcord.Env) -> None:
+    stage = await set_stage(env, the_pinners_rule)
     theirs, mine = await pinned(stage, "theirs", "mine")
     await stage.ben.send(stage.channel, f"!unpin ^{mine}")
     await stage.ada.send(stage.channel, f"!pin ^{mine}")
@@ -256,8 +242,8 @@ async def test_a_select_offers_what_the_rule_lets_its_asker_take_off(
     assert lines(stage) == [f"!unpin ^{mine}"]
 
 
-async def test_menus_post_no_line_that_the_rule_would_refuse(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    under_the_pinners_rule(stage, monkeypatch)
+async def test_menus_post_no_line_that_the_rule_would_refuse(env: simcord.Env) -> None:
+    stage = await set_stage(env, the_pinners_rule)
     target = await stage.ben.send(stage.channel, "600 calls a minute")
     await stage.ben.send(stage.channel, f"!pin ^{target.id}")
 

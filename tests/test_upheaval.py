@@ -35,7 +35,16 @@ from recall_bot.recent import Recent
 import recall
 from tests import simcord_shims
 from tests.stage import make_bot, open_world
-from tests.truth import ALL, check_board, check_claims, check_deep_board, check_search, is_open_to, rows_of_desk
+from tests.truth import (
+    ALL,
+    check_board,
+    check_claims,
+    check_deep_board,
+    check_search,
+    check_standings,
+    is_open_to,
+    rows_of_desk,
+)
 from tests.upheaval import Line, Upheaval, Wire
 from tests.workshop import desks_of
 
@@ -216,11 +225,13 @@ class Play:
             rows = await self._read_unheard(place)
         if desk is None or rows is None:
             return
-        match number % 4:
+        match number % 5:
             case 0:
                 await check_search(desk, rows, number, ExpressionsOff())
             case 1:
                 await check_board(desk, rows)
+            case 2:
+                await check_standings(desk, rows, frozenset({str(self.world.hook)}))
             case _:
                 await check_deep_board(desk, rows, 1 + number % 9, rows_of_desk(self.world, place.id))
 

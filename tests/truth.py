@@ -5,12 +5,13 @@ The rows are made from simcord's own records, and not from what the bot was told
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Literal
 
 import msgspec
 from recall_bot import queries
 from recall_bot.mirror import Mirror, statements
-from recall_bot.queries import AnswerCoverage, ExpressionMatcher, OpenDesk, PinsRequest, SearchRequest
+from recall_bot.queries import AnswerCoverage, ExpressionMatcher, OpenDesk, PinsRequest, SearchRequest, StandingsRequest
 from recall_bot.rows import named_in
 from recall_bot.shown import AUTHORED_TYPES, EmbedText, Extras, Names, attached, own_line, shown, type_name
 from simcord.backend.access import channel_accessible
@@ -104,6 +105,20 @@ async def check_board(desk: OpenDesk, rows: list[recall.LogMessage]) -> None:
     wanted = await queries.pins(still(rows, desk), request)
     assert found.board == wanted.board
     assert (found.working, found.events, found.labels) == (wanted.working, wanted.events, wanted.labels)
+    assert found.gone == (wanted.gone if not found.coverage.left_out else frozenset())
+    assert found.rows == wanted.rows
+    check_coverage(found.coverage, wanted.coverage, rows)
+
+
+async def check_standings(desk: OpenDesk, rows: list[recall.LogMessage], webhooks: frozenset[str]) -> None:
+    """Ask where topics stand, and compare with the standings of all rows; `webhooks` are those that there are."""
+    request = StandingsRequest(recall.QuorumPolicy(threshold=1, window=8), scan=ALL)
+    found = await queries.room_standings(desk, request)
+    wanted = await queries.room_standings(
+        dataclasses.replace(still(rows, desk), is_webhook=webhooks.__contains__), request
+    )
+    assert (found.standings, found.topics, found.decisions) == (wanted.standings, wanted.topics, wanted.decisions)
+    assert found.traces == wanted.traces
     assert found.gone == (wanted.gone if not found.coverage.left_out else frozenset())
     assert found.rows == wanted.rows
     check_coverage(found.coverage, wanted.coverage, rows)

@@ -201,12 +201,13 @@ class Upheaval:
         return TEXTS[number % len(TEXTS)].format(side=self.side, ada=self.ada.id, role=self.role.id)
 
     def marker(self, number: int) -> str:
-        """Return a line that pins or unpins a message that is, was, or is not read here."""
+        """Return a marker line about a message that is, was, or is not read here."""
         target = self.ids[number % len(self.ids)] if self.ids else 5
         label = LABELS[number // 3 % len(LABELS)]
         link = f"https://discord.com/channels/{self.guild.id}/{self.general}/{target}"
         lines = (f"!pin ^{target}{label}", f"!unpin ^{target}", f"!pin{label}", f"!pin ^{link}{label}")
-        return lines[number // 5 % len(lines)]
+        traces = ("!propose #a", f"!support #a ^{target}", f"!object >{target} ^{target}", "!commit #a")
+        return (*lines, *lines, *traces)[number // 5 % (2 * len(lines) + len(traces))]
 
     # What happens. Each step takes a number that says what it is done to.
 

@@ -61,9 +61,10 @@ async def submitted(interaction: Interaction, services: Services, given: Filled)
     async def make(asking: Asking) -> Asked:
         line = pin_line(given.message_id, given.name, given.text)
         desk = await message_here(asking, given.message_id)
-        if desk.allows is not None:  # else anybody may, and nothing has to be read for it
+        rules = desk.pin_authority
+        if rules is not None and rules.policy.narrows:  # else anybody may, and nothing has to be read for it
             board = await queries.pins(desk, queries.PinsRequest())
-            if recall.PinEffect.REFUSED in queries.foreseen(desk, board, [line], asking.asker.author):
+            if recall.PinEffect.REFUSED in await queries.foreseen(desk, board, [line], asking.asker.author):
                 raise MayNotPin
         return Asked(line, "Pinned.")
 

@@ -127,7 +127,7 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
         pages = len(dealt)
         card = board_card(board, view, dealt, await _look_for(desk, board, _page(dealt, view)))
         if _offers_unpin(asking, place):
-            unpins = _allowed(asking, desk, board, unpin_choices(board, view, dealt))
+            unpins = await _allowed(asking, desk, board, unpin_choices(board, view, dealt))
     page = max(0, min(question.page, pages - 1))
     return Answer(
         card,
@@ -137,13 +137,14 @@ async def answer(asking: Asking, question: PinsQuestion, place: Place | None = N
     )
 
 
-def _allowed(
+async def _allowed(
     asking: Asking, desk: queries.OpenDesk, board: queries.PinsAnswer, choices: tuple[UnpinChoice, ...]
 ) -> tuple[UnpinChoice, ...]:
     """Return the pins that whoever asks may take off; all of them under a public board, for others may press there."""
-    if asking.public or desk.allows is None:
+    if asking.public or not board.rights.policy.narrows:
         return choices
-    effects = queries.foreseen(desk, board, [unpin_line(choice.target) for choice in choices], asking.asker.author)
+    lines = [unpin_line(choice.target) for choice in choices]
+    effects = await queries.foreseen(desk, board, lines, asking.asker.author)
     return tuple(
         choice for choice, effect in zip(choices, effects, strict=True) if effect is not recall.PinEffect.REFUSED
     )
@@ -168,7 +169,7 @@ async def export(asking: Asking, question: PinsQuestion, place: Place) -> Answer
     found = await _look_for(desk, board, read + unread)
     files = [
         discord.File(io.BytesIO(board_markdown(board, view, found).encode()), f"pins-{place.id}.md"),
-        discord.File(io.BytesIO(board_json(board, found)), f"pins-{place.id}.json"),
+        discord.File(io.BytesIO(board_json(board, found, question.label)), f"pins-{place.id}.json"),
     ]
     return Answer(export_card(board, view), files=files)
 

@@ -73,7 +73,8 @@ async def pin_here(asking: Asking, target: int, *, reach: int = 0, or_line: bool
     board = await queries.pins(desk, request)
     board = await queries.settle(desk, board, request, lambda found: _pins_of(found, target, or_line=or_line))
     for pin in _pins_of(board, target, or_line=or_line):
-        if recall.PinEffect.REFUSED in queries.foreseen(desk, board, [unpin_line(pin.sequence)], asking.asker.author):
+        line = unpin_line(pin.sequence)
+        if recall.PinEffect.REFUSED in await queries.foreseen(desk, board, [line], asking.asker.author):
             raise MayNotUnpin
         return pin
     markers = board.coverage.markers

@@ -17,6 +17,7 @@ from .foreseen import foreseen
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
+from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning, foretold
 from .pins import (
     BOARD_CHECKS,
     BOARD_LIMIT,
@@ -44,6 +45,7 @@ from .topics import Advocacy, DecisionReport, Refutation, TopicReport
 from .voters import VOTERS_ASKED, Electorate, RolesUnknown, Voters
 
 __all__ = [
+    "AUTHORS_ASKED",
     "BOARD_CHECKS",
     "BOARD_LIMIT",
     "BOARD_MARKER_SCAN",
@@ -66,8 +68,12 @@ __all__ = [
     "OpenDesk",
     "Overrun",
     "OverrunsAnswer",
+    "PinAuthority",
+    "PinPolicy",
+    "PinRights",
     "PinsAnswer",
     "PinsRequest",
+    "Powers",
     "Refutation",
     "RolesUnknown",
     "RowsAround",
@@ -79,6 +85,7 @@ __all__ = [
     "StandingsRequest",
     "ThreadsAnswer",
     "TopicReport",
+    "Unpinning",
     "Voters",
     "WhereIs",
     "around",
@@ -86,6 +93,7 @@ __all__ = [
     "context",
     "fold_room",
     "foreseen",
+    "foretold",
     "known_labels",
     "needed_by_boards",
     "overruns",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 import recall
+
+if TYPE_CHECKING:
+    from .pin_rules import PinAuthority
 
 DIALECT: Literal["discord"] = "discord"
 
@@ -79,11 +82,10 @@ class OpenDesk:
     everybody may see everything. `read_row`: reads one row of this desk that a walk did not reach, null when it
     is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
     rows older than a sequence, at most so many, where they are known without reading the log; null where they
-    are not. `address`: reads a message link of this place where a marker takes `^N`. `allows`: the rule on pins and
-    unpins, null where anybody may. `openings`: the names of the
-    desk's threads that are known, by their roots. `is_webhook`: whether an
-    author's id is a webhook's, as far as that is known. `roles_of`: the roles that an author holds now, none for one
-    who left; null where nobody's roles are known.
+    are not. `address`: reads a message link of this place where a marker takes `^N`. `openings`: the names of the
+    desk's threads that are known, by their roots. `is_webhook`: whether an author's id is a webhook's, as far as that
+    is known. `roles_of`: the roles that an author holds now, none for one who left; null where nobody's roles are
+    known. `pin_authority`: the rules on pins and unpins; null where they are not known, and everybody may.
     """
 
     log: recall.SessionLog
@@ -95,10 +97,10 @@ class OpenDesk:
     read_again: Callable[[recall.LogMessage], Awaitable[recall.LogMessage | None]] | None = None
     markers: Callable[[int, int], Awaitable[MarkerRows]] | None = None
     address: Callable[[str], int | None] | None = None
-    allows: recall.PinRule | None = None
     openings: Callable[[], Mapping[int, str]] | None = None
     is_webhook: Callable[[str], bool] | None = None
     roles_of: Callable[[str], Awaitable[frozenset[int]]] | None = None
+    pin_authority: PinAuthority | None = None
 
 
 async def read(

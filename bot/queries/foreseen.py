@@ -11,20 +11,24 @@ import recall
 
 from .desk import DIALECT, OpenDesk
 from .labels import NEWEST
+from .pin_rules import rights_over
 from .pins import PinsAnswer, board_rows
 
 
-def foreseen(
+async def foreseen(
     desk: OpenDesk, answer: PinsAnswer, lines: Sequence[str], author: recall.Author
 ) -> tuple[recall.PinEffect, ...]:
     """Return the effect of each of an author's lines, of one marker each, after all that an answer was folded from.
 
-    They are taken in turn, as if they were posted so.
+    They are taken in turn, as if they were posted where the board is. Raises `Unavailable` where the author's rights
+    decide and Discord does not tell them now.
     """
     if answer.reach is None or not lines:
         return ()
-    rows = (recall.LogMessage(NEWEST + number, None, None, author, line) for number, line in enumerate(lines))
-    events = recall.pin_history(
-        (*board_rows(desk, answer.reach), *rows), allows=desk.allows, dialect=DIALECT, address=desk.address
-    )
+    here = desk.conversation
+    root = None if here is None else here.thread_root
+    posted = [recall.LogMessage(NEWEST + number, None, root, author, line) for number, line in enumerate(lines)]
+    rows = (*board_rows(desk, answer.reach), *posted)
+    rights = await rights_over(desk.pin_authority, rows, desk.address)
+    events = recall.pin_history(rows, allows=rights.rule(), dialect=DIALECT, address=desk.address)
     return tuple(event.effect for event in events[-len(lines) :])

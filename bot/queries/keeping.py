@@ -20,15 +20,17 @@ def needed_by_boards(
     *,
     threads: Iterable[int] = (),
     address: recall.AddressReader | None = None,
+    narrowed: bool = False,
 ) -> frozenset[int]:
     """Return which sequences must stay for the boards of a desk and of each of its threads.
 
     `rows` are the rows of the desk that may hold markers, in any order; `going` are those that are old. `threads`: the
-    ids of the desk's threads.
+    ids of the desk's threads. `narrowed`: whether not everybody may unpin; whose right it was is not known here and
+    may change, so what was ever pinned stays then.
     """
     chronological = sorted(rows, key=lambda row: row.sequence)
     about = {row.sequence: _targets(row, address) for row in chronological}
-    wanted = _live(chronological, threads, address)
+    wanted = _live(chronological, threads, address, narrowed=narrowed)
     stays = (about.keys() - going) | wanted
     while more := {
         target
@@ -40,16 +42,29 @@ def needed_by_boards(
     return frozenset(stays | {sequence for sequence, targets in about.items() if targets & wanted})
 
 
-def _live(rows: Sequence[recall.LogMessage], threads: Iterable[int], address: recall.AddressReader | None) -> set[int]:
+def _pins_only(directive: recall.PinDirective, _pin: recall.Pin | None) -> bool:
+    return directive.action is recall.PinAction.PIN
+
+
+def _live(
+    rows: Sequence[recall.LogMessage],
+    threads: Iterable[int],
+    address: recall.AddressReader | None,
+    *,
+    narrowed: bool,
+) -> set[int]:
     """Return what is pinned on the board of the desk, or on that of a thread, which hears of its own lines alone."""
     boards: dict[int | None, list[recall.LogMessage]] = {thread: [] for thread in (None, *threads)}
     for row in rows:
         for board in {None, row.parent, row.sequence} & boards.keys():
             boards[board].append(row)
+    allows = _pins_only if narrowed else None
     return {
         pin.sequence
         for board in boards.values()
-        for pin in recall.fold_pins(board, len(board) * recall.PIN_MARKER_CAP, dialect=DIALECT, address=address)
+        for pin in recall.fold_pins(
+            board, len(board) * recall.PIN_MARKER_CAP, allows=allows, dialect=DIALECT, address=address
+        )
     }
 
 

@@ -32,6 +32,7 @@ from .desk import (
     rows_of,
     showable,
 )
+from .pin_rules import PinRights, rights_over
 
 BOARD_MARKER_SCAN = 20_000  # marker rows below the walk; at one in a hundred messages, two million messages
 BOARD_LIMIT = 250  # live pins a board can show, the number Discord allows of its own
@@ -57,7 +58,7 @@ class BoardReach:
     """Hold the rows behind a board: `sure` ones, newest first, and older ones as they were last seen, by sequence.
 
     `tried`: which of the latter were asked for again, `checked`: which are as they were read then. `walk`: how far
-    every message was looked at, `coverage`: what is said of it all.
+    every message was looked at, `coverage`: what is said of it all. `rights`: by which the lines were judged.
     """
 
     sure: tuple[recall.LogMessage, ...]
@@ -66,6 +67,7 @@ class BoardReach:
     seen: Mapping[int, recall.LogMessage] = field(default_factory=dict)
     tried: frozenset[int] = frozenset()
     checked: frozenset[int] = frozenset()
+    rights: PinRights = field(default_factory=PinRights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ class PinsAnswer:
     beyond: int = 0
     reach: BoardReach | None = field(default=None, repr=False)  # asyncio writes out what a task returns
 
+    @property
+    def rights(self) -> PinRights:
+        """The rights by which its lines were judged."""
+        return PinRights() if self.reach is None else self.reach.rights
+
     def standing(self, pin: recall.Pin) -> Standing:
         """Say how surely a pin is on the board: `last seen` is one whose line could not be read again."""
         if self.reach is None or pin.pinned_at not in self.reach.seen:
@@ -98,7 +105,10 @@ class PinsAnswer:
 
 
 async def pins(desk: OpenDesk, request: PinsRequest) -> PinsAnswer:
-    """Fold the board of a desk. Raises `recall.ReadError` when the log cannot be read."""
+    """Fold the board of a desk. Raises `recall.ReadError` when the log cannot be read.
+
+    Raises `Unavailable` where it hangs on rights that Discord does not tell now.
+    """
     return await board_of(desk, request, await read(desk, scan=request.scan, before=request.before))
 
 
@@ -107,7 +117,14 @@ async def board_of(desk: OpenDesk, request: PinsRequest, walk: recall.Walk) -> P
     below = await _below(desk, walk.coverage)
     coverage = _board_coverage(desk, walk.coverage, below)
     seen = {row.sequence: row for row in below.seen}
-    return _fold(desk, request, BoardReach((*walk.rows, *below.verified), walk.coverage, coverage, seen))
+    reach = BoardReach((*walk.rows, *below.verified), walk.coverage, coverage, seen)
+    return _fold(desk, request, await _judged(desk, reach))
+
+
+async def _judged(desk: OpenDesk, reach: BoardReach) -> BoardReach:
+    """Find out whose rights decide what is on a board."""
+    rights = await rights_over(desk.pin_authority, board_rows(desk, reach), desk.address)
+    return dataclasses.replace(reach, rights=rights)
 
 
 def board_rows(desk: OpenDesk, reach: BoardReach) -> tuple[recall.LogMessage, ...]:
@@ -118,11 +135,10 @@ def board_rows(desk: OpenDesk, reach: BoardReach) -> tuple[recall.LogMessage, ..
 def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer:
     rows = board_rows(desk, reach)
     unsure = reach.seen.keys() - reach.checked
+    most = len(rows) * recall.PIN_MARKER_CAP
     live = tuple(
         msgspec.structs.replace(pin, excerpt=None) if pin.sequence in unsure else pin
-        for pin in recall.fold_pins(
-            rows, len(rows) * recall.PIN_MARKER_CAP, allows=desk.allows, dialect=DIALECT, address=desk.address
-        )
+        for pin in recall.fold_pins(rows, most, allows=reach.rights.rule(), dialect=DIALECT, address=desk.address)
     )
     board = live[: request.limit]
     asked = tuple(pin for pin in live if request.label is None or pin.label == request.label)
@@ -132,7 +148,7 @@ def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer
     return PinsAnswer(
         pins=shown,
         working=frozenset(pin.sequence for pin in board[: request.working_set]),
-        events=recall.pin_history(rows, allows=desk.allows, dialect=DIALECT, address=desk.address),
+        events=recall.pin_history(rows, allows=reach.rights.rule(), dialect=DIALECT, address=desk.address),
         labels=tuple(dict.fromkeys(pin.label for pin in live if pin.label is not None)),
         coverage=reach.coverage,
         rows=known,
@@ -213,7 +229,7 @@ async def settle(
             tried=reach.tried.union(untried),
             checked=reach.checked | now.keys(),
         )
-        answer = _fold(desk, request, reach)
+        answer = _fold(desk, request, await _judged(desk, reach))
     return answer
 
 

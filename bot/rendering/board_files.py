@@ -1,4 +1,4 @@
-"""Write a whole board as files: Markdown for people, JSON for programs. No pin and no note is cut in either."""
+"""Write a whole board and its history as files: Markdown for people, JSON for programs. Nothing is cut in either."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from ..links import seconds_of
 from ..queries import PinsAnswer, Standing, WhereIs
 from .coverage import coverage_note
 from .inert import inert
-from .pins import OTHER_PINS, Found, PinsView, beyond_note, row_text
+from .pin_rules import judged_notes
+from .pins import OTHER_PINS, Found, PinsView, beyond_note, event_words, history_events, row_text
 from .spoilers import inert_excerpt, inert_text
 
 
-def board_json(answer: PinsAnswer, found: Found) -> bytes:
+def board_json(answer: PinsAnswer, found: Found, label: str | None = None) -> bytes:
     """Return `{"pins": […], "coverage": {…}, …}` in wire form, ids as strings; the first two as the command line does.
 
-    `beyond` counts live pins over the bound of a board. `gone` and `not_read` name the pinned messages that are so;
-    `last_seen` names those whose line could not be read again, so that the pin is as it was last seen.
+    `history` holds every pin and unpin still in the log, newest first, with what became of it; with a label, those of
+    what was pinned under it. `beyond` counts live pins over the bound of a board. `gone` and `not_read` name the
+    pinned messages that are so; `last_seen` names those whose line could not be read again, so that the pin is as it
+    was last seen.
     """
     where = {pin.sequence: found.get(pin.sequence, ("not read", None)) for pin in answer.pins}
     wire = {
@@ -30,6 +33,7 @@ def board_json(answer: PinsAnswer, found: Found) -> bytes:
         "beyond": answer.beyond,
         "gone": [str(sequence) for sequence, (at, _) in where.items() if at == "gone"],
         "not_read": [str(sequence) for sequence, (at, _) in where.items() if at == "not read"],
+        "history": [recall.to_wire(event, string_ids=True) for event in history_events(answer, label)],
         "last_seen": [str(pin.sequence) for pin in answer.pins if answer.standing(pin) == "last seen"],
     }
     return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
@@ -47,6 +51,7 @@ def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
     parts = [
         f"# Pins: {inert(view.place)}{label}",
         coverage_note(answer.coverage, instant=iso_instant),
+        *judged_notes(answer.rights),
         OTHER_PINS.replace("!", "\\!"),
     ]
     for heading, working in (("Working set", True), ("Older pins", False)):
@@ -59,7 +64,20 @@ def board_markdown(answer: PinsAnswer, view: PinsView, found: Found) -> str:
     parts += beyond_note(answer)
     if not answer.pins:
         parts.append("Nothing is pinned.")
+    if events := history_events(answer, view.label):
+        parts += ["## History", "\n".join(_event(event, answer, view) for event in events)]
     return "\n\n".join(parts) + "\n"
+
+
+def _event(event: recall.PinEvent, answer: PinsAnswer, view: PinsView) -> str:
+    directive = event.directive
+    label = "" if directive.label is None else f" **#{inert(directive.label)}**"
+    note = "" if directive.note is None else f" — {inert_text(directive.note)}"
+    author = inert(recall.author_label(directive.author)) or inert(recall.author_id(directive.author))
+    line = view.links.to(directive.sequence, answer.rows.get(directive.sequence))
+    target = view.links.to(directive.target, answer.rows.get(directive.target))
+    said = f"- {iso_instant(directive.sequence)} {author} {event_words(event)} <{target}>"
+    return f"{said}{label}{note} (<{line}>)"
 
 
 def iso_instant(sequence: int) -> str:

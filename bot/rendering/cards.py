@@ -18,7 +18,7 @@ from .inert import fitted, inert, width
 TITLE_WIDTH = 256
 BODY_WIDTH = 4096
 NOTE_WIDTH = 1024
-FOOT_WIDTH = 400  # Discord allows 2,048; this keeps the whole below its 6,000 with all the others full
+FOOT_WIDTH = 620  # Discord allows 2,048; this keeps the whole below its 6,000 with all the others full
 CARD_WIDTH = 6000
 
 NAME_CHARS = 40  # of an author; Discord allows 32, and 80 for a webhook

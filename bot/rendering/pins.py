@@ -13,6 +13,7 @@ from ..queries import PinsAnswer, Standing, WhereIs
 from .cards import PLACE_CHARS, Card, Links, counted, named, paged, when
 from .coverage import coverage_note
 from .inert import fitted, inert, width
+from .pin_rules import judged_notes
 from .spoilers import inert_excerpt, inert_text
 
 PAGE_PINS = 12  # the whole working set, as it is by default
@@ -174,7 +175,7 @@ def export_card(answer: PinsAnswer, view: PinsView) -> Card:
     """Make the card that comes with the files of a board."""
     if not answer.pins:
         return _card(_empty(answer, view), answer, view, pages=0)
-    head = f"**The whole board**, {counted(len(answer.pins), 'pin')}, as Markdown and as JSON."
+    head = f"**The whole board**, {counted(len(answer.pins), 'pin')}, with its history, as Markdown and as JSON."
     return _card("\n".join([head, *beyond_note(answer)]), answer, view, pages=0)
 
 
@@ -196,6 +197,7 @@ def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:
 def _card(body: str, answer: PinsAnswer, view: PinsView, *, pages: int, short: bool = False) -> Card:
     label = "" if view.label is None else f" {inert(f'#{view.label}', LABEL_CHARS)}"
     foot = [f"Page {min(view.page, pages - 1) + 1} of {pages}."] if pages > 1 else []
+    foot += judged_notes(answer.rights)
     foot += [CUT_SHORT] if short else []
     return Card(
         title=f"Pins: {inert(view.place, PLACE_CHARS)}{label}",

@@ -100,9 +100,8 @@ def traces_card(answer: StandingsAnswer, view: StandingsView, pages: list[list[E
     page = pages[min(view.page, len(pages) - 1)]
     nothing = sum(not outcome.effect.deposits for outcome in answer.traces)
     head = f"**Lines**, {len(answer.traces):,}, newest first; {nothing:,} came to nothing or no longer count."
-    return _card(
-        "\n".join([head, "", *(entry_text(e, answer, view, found) for e in page)]), answer, view, pages=len(pages)
-    )
+    entries = [entry_text(entry, answer, view, found) for entry in page]
+    return _card(GAP.join([head, *entries]), answer, view, pages=len(pages))
 
 
 def export_card(answer: StandingsAnswer, view: StandingsView) -> Card:
@@ -172,7 +171,7 @@ class _Writer:
         if trace.cites:
             said.append(f"Cites {self._refs(trace.cites)}.")
         if outcome.by:
-            said.append(f"Silenced by {self._said(outcome.by)}.")
+            said.append(f"Objected to in {self._said(outcome.by)}.")
         row = self._answer.rows.get(trace.sequence)
         source = trace.text if row is None else row.content
         return " ".join(said) + f"\n> {inert_excerpt(cut(recall.text.collapse(trace.text), LINE_CHARS), source)}"
@@ -225,6 +224,11 @@ class _Writer:
         return f"[{number}]({self._links.to(sequence, row)}) {_AWAY[where]}"
 
 
+def edge_of(at: int | None) -> int | None:
+    """Return where the window of a standing ends, for the words on its reach; null for the newest message."""
+    return None if at is None else at + 1
+
+
 def _is_topic(pages: list[list[Entry]], view: StandingsView, number: int) -> bool:
     return isinstance(pages[min(view.page, len(pages) - 1)][number].about, TopicReport)
 
@@ -261,6 +265,6 @@ def _card(body: str, answer: StandingsAnswer, view: StandingsView, *, pages: int
     return Card(
         title=f"Standings: {inert(view.place, PLACE_CHARS)}{topic}",
         body=body,
-        far=at + coverage_note(answer.coverage, goes_on=view.goes_on),
+        far=at + coverage_note(answer.coverage, before=edge_of(view.at), goes_on=view.goes_on),
         foot=" ".join([*foot, rules_words(answer.policy, view.electorate), *count_notes(answer)]),
     )

@@ -15,7 +15,7 @@ from .coverage import coverage_note
 from .inert import inert
 from .pins import Found
 from .spoilers import inert_excerpt
-from .standings import StandingsView
+from .standings import StandingsView, edge_of
 from .trace_words import count_notes, effect_words, rules_words, state_words
 
 
@@ -67,7 +67,7 @@ def standings_markdown(answer: StandingsAnswer, view: StandingsView, found: Foun
     parts = [
         f"# Standings: {inert(view.place)}{topic}",
         f"**{state_words(answer, inert)}**",
-        at + coverage_note(answer.coverage, instant=iso_instant),
+        at + coverage_note(answer.coverage, before=edge_of(view.at), instant=iso_instant),
         " ".join([rules_words(answer.policy, view.electorate), *count_notes(answer)]),
         *map(writer.topic, answer.topics),
     ]
@@ -127,7 +127,7 @@ class _Writer:
         said = [f"- {author} {self._refs((trace.sequence,))}: {quote}", effect_words(outcome, inert)]
         named = trace.cites if trace.target is None else (trace.target, *trace.cites)
         said += [f"names {self._refs(named)}"] if named else []
-        said += [f"silenced by {self._refs(outcome.by)}"] if outcome.by else []
+        said += [f"objected to in {self._refs(outcome.by)}"] if outcome.by else []
         return "; ".join(said)
 
     def _name(self, author_id: str) -> str:

@@ -18,6 +18,8 @@ from .options import In, Json, Paths, Scan, SelfIds, Show
 from .output import Exit, coverage_line, instant, name, print_json, print_text, safe, standard_output
 from .progress import ask
 
+NO_ROLES = "Nobody's roles are known here, so everybody's pins and unpins count."
+
 
 def pins(
     paths: Paths,
@@ -39,11 +41,11 @@ def pins(
     events = [event for event in answer.events if wanted in {None, event.directive.label}]
     if as_json and show == "history":
         shown = [recall.to_wire(event, string_ids=True) for event in events]
-        print_json({"history": shown, "coverage": recall.to_wire(answer.coverage, string_ids=True)})
+        print_json({"history": shown, "rules": "anyone", "coverage": recall.to_wire(answer.coverage, string_ids=True)})
     elif as_json:
         shown = [recall.to_wire(pin, string_ids=True) for pin in answer.pins]
         coverage = recall.to_wire(answer.coverage, string_ids=True)
-        print_json({"pins": shown, "beyond": answer.beyond, "coverage": coverage})
+        print_json({"pins": shown, "beyond": answer.beyond, "rules": "anyone", "coverage": coverage})
     elif show == "export":
         desk_of, thread = held_place(place_id, files.desks)
         links = Links(
@@ -80,6 +82,7 @@ def _print_board(answer: queries.PinsAnswer) -> None:
     if not answer.pins:
         out.row("Nothing is pinned.")
     out.row((coverage_line(answer.coverage), "dim"))
+    out.row((NO_ROLES, "dim"))
 
 
 def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) -> None:
@@ -96,6 +99,7 @@ def _print_history(answer: queries.PinsAnswer, events: list[recall.PinEvent]) ->
     if not events:
         out.row("No pin and no unpin.")
     out.row((coverage_line(answer.coverage), "dim"))
+    out.row((NO_ROLES, "dim"))
 
 
 def _print_markdown(answer: queries.PinsAnswer, view: PinsView) -> None:

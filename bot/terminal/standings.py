@@ -10,6 +10,7 @@ import typer
 import recall
 
 from .. import queries
+from ..rendering.standings import edge_of
 from ..rendering.standings_files import standings_wire, traces_wire
 from ..rendering.trace_words import effect_words, rules_words, state_words
 from ..times import parse_at
@@ -101,7 +102,8 @@ def _print(answer: queries.StandingsAnswer, request: queries.StandingsRequest, s
                 (f" · {instant(decision.sequence)} · {decision.sequence}", "dim"),
             )
         out.row(state_words(answer, safe))
-    out.row((f"{rules_words(request.policy, request.electorate)} {coverage_line(answer.coverage)}", "dim"))
+    reach = coverage_line(answer.coverage, before=edge_of(request.at))
+    out.row((f"{rules_words(request.policy, request.electorate)} {reach}", "dim"))
 
 
 def _print_topic(answer: queries.StandingsAnswer, topic: queries.TopicReport) -> None:
@@ -126,7 +128,7 @@ def _print_trace(answer: queries.StandingsAnswer, outcome: recall.TraceOutcome) 
     named = trace.cites if trace.target is None else (trace.target, *trace.cites)
     said = [effect_words(outcome, safe)]
     said += [f"names {_ids(named, answer)}"] if named else []
-    said += [f"silenced by {_ids(outcome.by, answer)}"] if outcome.by else []
+    said += [f"objected to in {_ids(outcome.by, answer)}"] if outcome.by else []
     out = standard_output()
     out.row((f"{instant(trace.sequence)} · {trace.sequence} · ", "dim"), (name(trace.author), "bold"))
     out.row(f"  {safe(recall.text.collapse(trace.text))}")

@@ -51,11 +51,15 @@ def trace_rule(config: Config, message: discord.Message) -> Callable[[recall.Tra
     guild_id = None if message.guild is None else message.guild.id
     section = config.settings(guild_id=guild_id, channel_ids=place_ids(message.channel)).standings
     policy, electorate = policy_of(section), electorate_of(section)
-    roles = [role.id for role in message.author.roles] if isinstance(message.author, discord.Member) else []
-    hook = webhook_of(message) is not None
-    return lambda trace: (
-        recall.trace_lack(trace, policy) is None and electorate.admits(trace, is_webhook=hook, roles=roles)
-    )
+    member, hook = message.author, webhook_of(message) is not None
+
+    def deposits(trace: recall.Trace) -> bool:
+        roles: list[int] = []
+        if isinstance(member, discord.Member) and recall.author_id(trace.author) == str(member.id):
+            roles = [role.id for role in member.roles]  # not ours, where we posted it for somebody
+        return recall.trace_lack(trace, policy) is None and electorate.admits(trace, is_webhook=hook, roles=roles)
+
+    return deposits
 
 
 def pin_rule(config: Config, message: discord.Message) -> Callable[[recall.PinDirective], bool | None]:

@@ -65,7 +65,7 @@ class Asking:
         )
 
     async def open_everywhere(self, *, after: int | None = None) -> OpenDesk:
-        """Open all that the asker may read, to be read down to `after`; raises what `Desks.open_everywhere` does."""
+        """Open all that the asker may read, to be searched; raises what `Desks.open_everywhere` does."""
         return await self.services.desks.open_everywhere(
             self.asker, public=self.public, after=after, on_progress=self.on_progress
         )

@@ -29,9 +29,10 @@ from .access import Asker, Place, is_place, may_read
 from .boards import DeskMarkers
 from .config import PinsConfig
 from .errors import PlaceNotFound, Refusal, Unavailable
-from .everywhere import EVERYWHERE, EverywhereLog, Strand, highest_bound, readable_places
+from .everywhere import known_places, places_for
 from .history import HistoryLog, Progress, loop_time
 from .links import read_link
+from .merging import MergedDesk, MergedLog
 from .pages import Reads
 from .pin_powers import PinPowers
 from .queries import MarkerRows, OpenDesk
@@ -112,7 +113,7 @@ class Desks:
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
             left_out=history.left_out,
-            may_show=Showing(self._reads, asker, self._clock, place).may_show,
+            may_show=Showing(self._reads, lambda _row: place, asker, self._clock).may_show,
             read_row=single.read,
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
@@ -132,27 +133,26 @@ class Desks:
         seconds: float = WALK_SECONDS,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> OpenDesk:
-        """Return all that the asker may read as one desk, see `everywhere`; raises `PublicElsewhere` for `public`."""
+        """Return all that an asker may read as one desk, to be searched; see `open` and `everywhere`.
+
+        Raises `PublicElsewhere` for a public answer: what one may read is not what everybody here may.
+        """
         if public:
             raise PublicElsewhere
+        places = await places_for(asker)
         deadline = self._clock() + seconds
-
-        async def desks(_before: int | None) -> list[Strand]:
-            return [strand(place) for place in await readable_places(asker)]
-
-        def strand(place: Place) -> Strand:
+        desks = []
+        for place in places:
             threads = self._threads_of(place)
-            history = self.history(place, threads, after=after, deadline=deadline, on_progress=on_progress)
-            bound = highest_bound(place, threads, heard=self._lists.hears(place.guild))
-            return Strand(place, RememberingLog(history, self._recent, place.id), history, bound)
-
-        log = EverywhereLog(desks)
+            history = self.history(place, threads, after=after, deadline=deadline)
+            desks.append(MergedDesk(place, RememberingLog(history, self._recent, place.id), history, threads))
+        log = MergedLog(desks, after=after, on_progress=on_progress)
+        by_id = {str(place.id): place for place in places}
         return OpenDesk(
             log=log,
             left_out=log.left_out,
-            may_show=Showing(self._reads, asker, self._clock, None).may_show,
+            may_show=Showing(self._reads, lambda row: by_id.get(row.chat_id or ""), asker, self._clock).may_show,
             is_webhook=self._reads.identity().webhooks.__contains__,
-            roles_of=functools.partial(self._roles.of, asker.guild),
         )
 
     def known(self, place: Place, asker: Asker) -> OpenDesk | None:
@@ -190,17 +190,21 @@ class Desks:
         """Return the place that a text means, see `finding.find_place`."""
         return await finding.find_place(text, asker)
 
-    def author(self, text: str, asker: Asker, place: Place) -> str:
-        """Return the id of the author that a text means in a place, see `finding.find_author`."""
-        return finding.find_author(text, asker, place, self._recent)
+    def author(self, text: str, asker: Asker, place: Place | None) -> str:
+        """Return the id of the author that a text means in a place, see `finding.find_author`; None: everywhere."""
+        places = known_places(asker) if place is None else [place]
+        return finding.find_author(text, asker, places, self._recent)
 
     def complete_in(self, text: str, asker: Asker, *, everywhere: bool = False) -> list[app_commands.Choice[str]]:
-        """Return the places that an unfinished text may mean; the values are ids. `everywhere`: offer that, too."""
-        return completing.places(text, asker, (EVERYWHERE,) if everywhere else ())
+        """Return the places that an unfinished text may mean; the values are ids. `everywhere` may be one of them."""
+        return completing.places(text, asker, everywhere=everywhere)
 
     def complete_from(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
         """Return the authors that an unfinished text may mean; `within` is what `in` holds. The values are ids."""
-        return completing.authors(text, asker, finding.known_place(within, asker), self._recent)
+        if finding.is_everywhere(within):
+            return completing.authors(text, asker, known_places(asker), self._recent)
+        place = finding.known_place(within, asker)
+        return completing.authors(text, asker, [] if place is None else [place], self._recent)
 
     def complete_label(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""

@@ -1,4 +1,8 @@
-"""Ask once more whether rows may be shown, when the answer is made: reading them may have taken minutes."""
+"""Say of each row whether it may be shown to somebody, by their rights at this moment.
+
+Rights are asked before a read, and here once more when the answer is made: a role that was lost while history was
+read counts. The asker is fetched from Discord for it, once in `ACCESS_FRESH_SECONDS`, for all places of an answer.
+"""
 
 from __future__ import annotations
 
@@ -20,45 +24,44 @@ ACCESS_FRESH_SECONDS: Final = 5  # how long an access check stands while one ans
 
 
 class Showing:
-    """Say of each row whether it may be shown, by the asker's rights at this moment.
+    """Decide for one asker. `place_of` names the place that a row stands or falls with; None: it is not shown."""
 
-    `place`: where every row of the desk stands or falls with; None for a desk of many places, each with its own.
-    """
-
-    def __init__(self, reads: Reads, asker: Asker, clock: Callable[[], float], place: Place | None) -> None:
+    def __init__(
+        self,
+        reads: Reads,
+        place_of: Callable[[recall.LogMessage], Place | None],
+        asker: Asker,
+        clock: Callable[[], float],
+    ) -> None:
         self._reads = reads
+        self._place_of = place_of
         self._asker = asker
         self._clock = clock
-        self._place = place
         self._member: discord.Member | None = None
+        self._verdicts: dict[int, bool] = {}
         self._fresh_until: float | None = None
-        self._verdicts: dict[str | None, bool] = {}
 
     async def may_show(self, row: recall.LogMessage) -> bool:
-        """Ask for the asker's roles again, then for their rights in the place of a row.
+        """Ask for the asker's roles again, then for their rights in the row's place.
 
         Raises `Unavailable` when that cannot be known now.
         """
-        guild = self._reads.guild_now(self._asker.guild)
+        place = self._place_of(row)
+        if place is None:
+            return False
         if self._fresh_until is None or self._clock() >= self._fresh_until:
-            self._member = None if guild is None else await self._ask(guild)
+            self._member = await self._fetch()
             self._verdicts.clear()
             self._fresh_until = self._clock() + ACCESS_FRESH_SECONDS
-        key = row.chat_id if self._place is None else None
-        if key not in self._verdicts:
-            self._verdicts[key] = await self._judge(guild, row)
-        return self._verdicts[key]
+        if place.id not in self._verdicts:
+            self._verdicts[place.id] = await self._ask(place)
+        return self._verdicts[place.id]
 
-    async def _judge(self, guild: discord.Guild | None, row: recall.LogMessage) -> bool:
-        place_id = int(row.chat_id or 0) if self._place is None else self._place.id
-        place = None if guild is None else guild.get_channel_or_thread(place_id)
-        if place is None and isinstance(self._place, discord.Thread) and self._place.guild is guild:
-            place = self._place  # archived ones are not kept
-        if guild is None or self._member is None or not is_place(place):
-            return False
-        return await may_read(place, guild.me) and await Asker(self._member, self._asker.here).may_read(place)
-
-    async def _ask(self, guild: discord.Guild) -> discord.Member | None:
+    async def _fetch(self) -> discord.Member | None:
+        """Return the asker as Discord has them now; None when they left, or the guild is not known any more."""
+        guild = self._reads.guild_now(self._asker.guild)
+        if guild is None:
+            return None
         try:
             async with asyncio.timeout(ROW_SECONDS):
                 with wrapped_errors():
@@ -69,3 +72,14 @@ class Showing:
             if isinstance(failure.__cause__, discord.NotFound):
                 return None
             raise
+
+    async def _ask(self, opened: Place) -> bool:
+        if self._member is None:
+            return False
+        guild = self._member.guild
+        place = guild.get_channel_or_thread(opened.id)
+        if place is None and isinstance(opened, discord.Thread) and opened.guild is guild:
+            place = opened  # archived ones are not kept
+        if not is_place(place):
+            return False
+        return await may_read(place, guild.me) and await Asker(self._member, self._asker.here).may_read(place)

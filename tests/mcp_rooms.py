@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import mcp_types
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from recall_bot.config import Config
 from recall_bot.mcp_server.room import Room
 from recall_bot.mcp_server.serving import make_server, open_room
@@ -59,6 +61,12 @@ async def asked(source: OneRoom, *, mode: str = "auto", **options: Any) -> Async
         yield client
 
 
+def server(*arguments: object, folder: Path) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "recall_bot", "mcp", *map(str, arguments)], cwd=folder
+    )
+
+
 async def call(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool and return its fields."""
     result = await client.call_tool(tool, arguments)
@@ -67,6 +75,17 @@ async def call(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]
     framed, rest = (text_of(part) for part in result.content)
     assert fields["text"] == framed
     assert json.loads(rest) == {name: value for name, value in fields.items() if name != "text"}
+    return fields
+
+
+async def large(client: Client, turn: str) -> dict[str, Any]:
+    """Compile as much as there may be: the text is said once, since all of it has to fit into one event."""
+    result = await client.call_tool("compile", {"turn": turn, "budget": 400_000})
+    assert not result.is_error, result.content
+    fields: dict[str, Any] = result.structured_content
+    assert fields["text"] == "This is too long to be said twice: read it in the content of this answer."
+    assert len(text_of(result.content[0])) == fields["characters"]
+    assert len(frames_in(text_of(result.content[0]))["Messages"].records) == len(fields["rows"])
     return fields
 
 

@@ -16,7 +16,7 @@ from recall_bot.mcp_server.sources import FileSource
 from recall_bot.mirror import Created
 from recall_bot.state import State
 
-from tests.mcp_rooms import VIEWER, call, frames_in, refused, said
+from tests.mcp_rooms import VIEWER, call, frames_in, refused, said, server
 from tests.test_mirror_reading import GENERAL, IDEAS, MODS, PLAN, POST, Bot, at, bot, row
 
 __all__ = ["bot"]  # a fixture
@@ -57,7 +57,7 @@ async def test_a_listed_channel_comes_with_its_public_threads_and_alone(mirrored
             await refused(client, "search", query="salary", channel=named)
             for named in ("mods", str(MODS), "nowhere", "999", f"https://discord.com/channels/901/{MODS}")
         }
-        assert told == {f"No channel or thread of that name or ID is offered here; the channels are {GENERAL}."}
+        assert told == {f"No single channel or thread of that name or ID is offered here; there is {GENERAL}."}
 
 
 async def test_a_thread_can_be_listed_by_itself(mirrored: Bot) -> None:
@@ -112,6 +112,16 @@ async def test_a_mirror_that_is_gone_is_said_to_be_and_may_come_back(mirrored: B
         assert "there is no such file" in await refused(client, "pins")
         away.rename(mirrored.path)
         assert (await call(client, "pins"))["pins"]
+
+
+async def test_without_a_path_the_mirror_of_the_configuration_is_read_and_its_list_and_viewer_count(
+    mirrored: Bot, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text(f"[mcp]\nchannels = [{GENERAL}]\nidentity = 5\n", "utf-8")
+    async with Client(server(folder=tmp_path)) as client:
+        opened = await call(client, "open_turn", request=str(at(0)))
+        assert (opened["viewer"], opened["channel"], opened["held"]) == ("5", str(GENERAL), True)
+        assert "is offered here" in await refused(client, "pins", channel="mods")
 
 
 async def test_nothing_is_written_to_the_mirror(mirrored: Bot) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 import mcp_types
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from recall_bot.__main__ import app
 from recall_bot.state import State
 from typer.testing import CliRunner
 
 from recall import ReadMark, Viewpoint
 from tests.exporting import CHANNEL_ID, FIRST_ID, SCOUT, large_export, message, thread, write
-from tests.mcp_rooms import call, frames_in, refused, said
+from tests.mcp_rooms import call, frames_in, large, refused, said, server
 
 SECONDS = 1_000 << 22
 
@@ -31,12 +31,6 @@ def room(tmp_path: Path) -> Path:
     write(folder / "engineering.json", messages)
     write(folder / "thread.json", [message(2 * SECONDS, "in a thread")], place=thread("resets", CHANNEL_ID + 100))
     return folder
-
-
-def server(*arguments: object, folder: Path) -> StdioServerParameters:
-    return StdioServerParameters(
-        command=sys.executable, args=["-m", "recall_bot", "mcp", *map(str, arguments)], cwd=folder
-    )
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -66,12 +60,12 @@ async def test_a_call_that_is_cancelled_leaves_the_others_alone(tmp_path: Path) 
 
 
 async def test_an_answer_as_large_as_they_come_is_whole(tmp_path: Path) -> None:
-    write(tmp_path / "long.json", [message(number * SECONDS, f"{number} " + "x" * 3_900) for number in range(250)])
+    write(tmp_path / "long.json", [message(number * SECONDS, f"{number} " + "x" * 3_900) for number in range(100)])
     async with Client(server("long.json", folder=tmp_path)) as client:
         opened = await call(client, "open_turn", viewer="5", window=4_096)
-        compiled = await call(client, "compile", turn=opened["turn"], budget=1_000_000)
-        assert len(frames_in(compiled["text"])["Messages"].records) == 250
-        assert compiled["characters"] > 975_000
+        compiled = await large(client, opened["turn"])
+        assert len(compiled["rows"]) == 100
+        assert compiled["characters"] > 390_000
 
 
 def test_standard_output_carries_the_protocol_and_nothing_else(room: Path, tmp_path: Path) -> None:
@@ -88,15 +82,7 @@ def test_standard_output_carries_the_protocol_and_nothing_else(room: Path, tmp_p
         "this is no JSON",
     ]
     sent = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "recall_bot", "mcp", str(room)],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
+    process = start(room, tmp_path)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(sent)
@@ -113,6 +99,31 @@ def test_standard_output_carries_the_protocol_and_nothing_else(room: Path, tmp_p
     assert answers[3]["result"]["isError"]
     assert "Limits" not in errors
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
+
+
+def test_a_client_that_vanishes_in_the_middle_of_a_call_ends_the_server(room: Path, tmp_path: Path) -> None:
+    process = start(room, tmp_path)
+    assert process.stdin is not None
+    for line in (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _hello()},
+        _search(2, {"query": "/k.y/"}),
+    ):
+        process.stdin.write(json.dumps(line) + "\n")
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+def start(room: Path, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "recall_bot", "mcp", str(room)],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
 
 
 def _search(number: int, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped] # comes with the SDK
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mcp import Client, MCPError
 from recall_bot.mcp_server.arguments import read_arguments, schema_of
 from recall_bot.mcp_server.catalogue import TOOLS
+from recall_bot.mcp_server.sources import listed
 from recall_bot.queries import LeftOut
 
 import recall
@@ -32,8 +36,8 @@ def source() -> OneRoom:
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_lists_and_calls_every_tool(source: OneRoom, mode: str) -> None:
     async with asked(source, mode=mode) as client:
-        listed = {tool.name for tool in (await client.list_tools()).tools}
-        assert listed == set(TOOLS)
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert names == set(TOOLS)
         turn = (await call(client, "open_turn", viewer=VIEWER, request="10"))["turn"]
         arguments: dict[str, dict[str, Any]] = {
             "search": {"query": "limiter"},
@@ -43,12 +47,12 @@ async def test_a_client_lists_and_calls_every_tool(source: OneRoom, mode: str) -
             "close_turn": {"turn": turn},
             "open_turn": {"viewer": "6"},
         }
-        for name in sorted(listed, key=lambda name: name == "close_turn"):
+        for name in sorted(names, key=lambda name: name == "close_turn"):
             assert await call(client, name, **arguments.get(name, {}))
 
 
 def test_a_schema_says_what_is_taken_and_takes_what_is_said() -> None:
-    given: dict[str, dict[str, Any]] = {
+    takes: dict[str, dict[str, Any]] = {
         "search": {"query": "x", "channel": CHANNEL, "before": "3d", "after": 7, "limit": 100, "sort": "newest"},
         "pins": {"label": "#x", "limit": 1},
         "standings": {"topic": "x", "at": "2026-01-01"},
@@ -59,19 +63,19 @@ def test_a_schema_says_what_is_taken_and_takes_what_is_said() -> None:
         "compile": {"turn": "t", "budget": 1, "summaries": [{"first": "1", "last": 2, "text": "x"}], "preview": True},
         "close_turn": {"turn": "t"},
     }
-    assert set(given) == set(TOOLS)
+    assert set(takes) == set(TOOLS)
     for name, tool in TOOLS.items():
         schema = schema_of(tool.arguments)
         jsonschema.Draft202012Validator.check_schema(schema)
-        jsonschema.validate(given[name], schema)
-        read_arguments(tool.arguments, given[name])
+        jsonschema.validate(takes[name], schema)
+        read_arguments(tool.arguments, takes[name])
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
         for about in schema["properties"].values():
             assert about["description"], name
     for name in ("search", "compile"):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**given[name], "unknown": 1}, schema_of(TOOLS[name].arguments))
+            jsonschema.validate({**takes[name], "unknown": 1}, schema_of(TOOLS[name].arguments))
 
 
 async def test_a_search_finds_in_frames_and_tells_ids_kinds_and_scores_beside(source: OneRoom) -> None:
@@ -215,7 +219,7 @@ async def test_a_turn_opens_on_its_request_compiles_and_closes(source: OneRoom) 
         assert (opened["held"], opened["request"]) == (True, {"id": "20", "where": "here"})
         preview = await call(client, "compile", turn=opened["turn"], preview=True)
         compiled = await call(client, "compile", turn=opened["turn"])
-        assert [row["id"] for row in compiled["rows"]] == ["10", "20", "30"] == [row["id"] for row in preview["rows"]]
+        assert compiled["rows"] == ["10", "20", "30"] == preview["rows"]
         assert (compiled["pinned"], compiled["newest"]) == (["20", "30"], "30")
         assert compiled["characters"] == len(compiled["text"])
         assert (await call(client, "close_turn", turn=opened["turn"]))["closed"]
@@ -223,6 +227,29 @@ async def test_a_turn_opens_on_its_request_compiles_and_closes(source: OneRoom) 
         assert "No such turn is open" in await refused(client, "close_turn", turn=opened["turn"])
         again = await call(client, "open_turn", viewer=VIEWER, request="20")
         assert again["inputs"] is None
+
+
+async def test_a_model_is_told_when_what_opened_its_turn_had_to_be_let_go_of(source: OneRoom) -> None:
+    for number in range(40):
+        source.room.say(f"talk {number} ".ljust(200, "."))
+    async with asked(source) as client:
+        turn = (await call(client, "open_turn", viewer=VIEWER, request="10", window=3))["turn"]
+        compiled = await call(client, "compile", turn=turn, budget=2_000, tail=500)
+        assert compiled["held"] is False
+        assert compiled["text"].startswith("The messages that opened this turn do not fit whole any more")
+        assert compiled["characters"] <= 2_000
+
+
+async def test_a_silent_turn_keeps_nothing_whole(source: OneRoom) -> None:
+    async with asked(source) as client:
+        opened = await call(client, "open_turn", viewer=VIEWER, request="10", silent=True)
+        assert (opened["held"], opened["inputs"]) == (False, None)
+        assert "Nothing is kept whole in it." in opened["text"]
+
+
+async def test_a_server_of_many_channels_names_the_first_and_counts_the_rest() -> None:
+    assert listed([str(number) for number in range(23)]) == ", ".join(map(str, range(20))) + " and 3 more"
+    assert listed([]) == "none"
 
 
 async def test_what_does_not_fit_or_would_hide_something_is_one_sentence(source: OneRoom) -> None:
@@ -257,7 +284,7 @@ async def test_what_does_not_fit_or_would_hide_something_is_one_sentence(source:
             {"turn": "t", "summaries": [{"first": "1", "last": "2"}]},
             "The argument text of summaries[0] is missing.",
         ),
-        ("pins", {"channel": "78"}, "No channel or thread of that name or ID is offered here; the channels are 77."),
+        ("pins", {"channel": "78"}, "No single channel or thread of that name or ID is offered here; there is 77."),
         ("pins", {"channel": "x" * 201}, "The argument channel is wrong: expected text of length <= 200."),
     ],
 )
@@ -268,6 +295,42 @@ async def test_what_is_wrong_with_an_argument_is_one_sentence(
         told = await refused(client, tool, **arguments)
     assert told.startswith(sentence)
     assert "\n" not in told
+
+
+async def test_a_board_of_files_reaches_further_than_a_walk_over_discord(source: OneRoom) -> None:
+    for number in range(3_000):
+        source.room.say(f"talk {number}")
+    async with asked(source) as client:
+        assert [pin["id"] for pin in (await call(client, "pins"))["pins"]] == ["10"]
+        assert (await call(client, "context", viewer=VIEWER))["pins"] == ["10"]
+        assert len((await call(client, "search", query="measured"))["hits"]) == 1
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30) | st.just("10"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["first", "last", "text"]), inner),
+    max_leaves=4,
+)
+
+
+@given(st.data(), st.sampled_from(sorted(TOOLS)))
+@settings(max_examples=150)
+def test_whatever_is_given_is_answered_or_refused_in_one_sentence(data: st.DataObject, name: str) -> None:
+    known = list(schema_of(TOOLS[name].arguments)["properties"])
+    given = data.draw(st.dictionaries(st.sampled_from([*known, "unknown"]), values))
+
+    async def ask() -> Any:
+        source = OneRoom()
+        source.room.say("the request")
+        async with asked(source) as client:
+            return await client.call_tool(name, given)
+
+    result = asyncio.run(ask())
+    if result.is_error:
+        (content,) = result.content
+        assert "\n" not in content.text
+        assert content.text.endswith((".", ":"))
+        assert "Something went wrong" not in content.text
 
 
 async def test_an_unknown_tool_is_an_error_of_the_protocol(source: OneRoom) -> None:
@@ -308,8 +371,8 @@ async def test_names_labels_notes_and_messages_are_inert_in_every_answer(text: s
     async with asked(source) as client:
         turn = (await call(client, "open_turn", viewer=VIEWER, request="10"))["turn"]
         answers = {
-            name: await call(client, name, **given)
-            for name, given in (
+            name: await call(client, name, **arguments)
+            for name, arguments in (
                 ("search", {"query": "propose"}),
                 ("pins", {}),
                 ("standings", {}),

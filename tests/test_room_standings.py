@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import random
 from collections.abc import Awaitable, Callable, Iterable
@@ -437,6 +438,25 @@ async def test_what_is_explained_is_what_is_counted(
     assert places == sorted(set(places))
     recorded = [outcome for outcome in answer.traces if outcome.effect is TraceEffect.RECORDS]
     assert len(recorded) == len(answer.decisions)
+
+
+async def test_others_have_their_turn_while_many_lines_are_read_and_judged() -> None:
+    rows = room(*[(SCOUT, "!propose #a\n" * 16), (PATCH, "!propose #a\n!commit #a")] * 300)
+    turns = 0
+
+    async def elsewhere() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(elsewhere())
+    answer = await stand(rows)
+    other.cancel()
+
+    assert len(answer.decisions) == queries.COMMIT_ROWS
+    assert answer.unjudged == 300 - queries.COMMIT_ROWS
+    assert turns > queries.COMMIT_ROWS
 
 
 # Asked as it is configured

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recall_bot.errors import Refusal
-from recall_bot.times import LAST_BOUND, BadTime, Bound, parse_after, parse_before
+from recall_bot.times import LAST_BOUND, BadTime, Bound, parse_after, parse_at, parse_before
 
 NOW = datetime(2026, 3, 15, 12, 30, 15, 250_000, tzinfo=UTC)
 
@@ -142,6 +142,19 @@ def test_anything_else_is_refused_in_a_sentence_that_shows_how(text: str) -> Non
             parse(text, NOW)
         assert "3d" in caught.value.sentence
         assert isinstance(caught.value, Refusal)
+
+
+def test_at_takes_a_message_in_by_its_id_or_its_link_and_leaves_an_instant_out() -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    message = 1_204_000_000_000_000_000
+
+    assert parse_at(f" {message} ", now) == Bound(message)
+    assert parse_at(f"https://discord.com/channels/1/2/{message}", now) == Bound(message)
+    assert parse_at("2026-02-01", now) == Bound(parse_before("2026-02-01", now).sequence - 1, assumed_utc=True)
+    assert parse_at("1d", now) == Bound(parse_before("1d", now).sequence - 1)
+    for text in ("", "soon", "12", "https://discord.com/channels/1/2", f"https://example.org/{message}"):
+        with pytest.raises(BadTime):
+            parse_at(text, now)
 
 
 @settings(deadline=None, max_examples=300)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..services import Services
 
 LINE_WALKS = 2  # questions of lines read for one server at once, but always less than its `search.guild_walks`
-LINE_TRIES = 5  # times a line that finds no place to be read waits for one
+LINE_TRIES = 8  # times a line looks for a place to be read; an author's six of a minute need as many, and some to spare
 
 ANSWERS: Mapping[str, Answering] = MappingProxyType(
     {

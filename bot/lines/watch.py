@@ -4,7 +4,8 @@ Agents write by editing, so a message is looked at when its text has been still 
 edit before that starts the wait again. What is answered is not answered again, whatever its text becomes, and an
 answer goes when its line is deleted. Nothing is answered that was posted while the bot was away.
 
-At most `LINES_WAITING` lines of a channel wait at once. Every line has one task; `close` cancels them all.
+At most `LINES_WAITING` lines of a channel wait at once, of one author as many as could be answered in a minute. Every
+line has one task; `close` cancels them all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..places import may_react, may_reply, place_ids
 from .answerer import Answerer
 from .answers import LineAnswer
 from .asked import AskedLine, read_line
-from .bounds import LineBounds
+from .bounds import LINES_PER_AUTHOR, LineBounds
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -126,13 +127,22 @@ class Lines:
         line = read_line(message.content)
         if line is None:
             return
-        waiting = sum(one.message.channel.id == here.id for one in self._watches.values())
-        if waiting >= LINES_WAITING or self._bounds.is_full(here.guild.id, here.id, recall.author_id(row.author)):
+        if self._is_crowded(here, row.author):
             self._refuse(message, row)
             return
         watch = _Watch(message, row, line)
         self._watches[message.id] = watch
         watch.task = self._begin(self._tend(watch), f"recall-line-{message.id}")
+
+    def _is_crowded(self, here: Place, author: recall.Author) -> bool:
+        """Say whether a line more could not be answered, or would wait behind too many; its own author's count most."""
+        author_id = recall.author_id(author)
+        waiting = [
+            recall.author_id(one.row.author) for one in self._watches.values() if one.message.channel.id == here.id
+        ]
+        if len(waiting) >= LINES_WAITING or waiting.count(author_id) >= LINES_PER_AUTHOR:
+            return True
+        return self._bounds.is_full(here.guild.id, here.id, author_id)
 
     def _is_for(self, author: recall.Author, here: Place) -> bool:
         answered = settings_of(self._services, here).lines.answered

@@ -1,7 +1,7 @@
 """What a tool gives back: frames of what others wrote as text, and beside it ids, kinds, scores and coverage.
 
-A client may show its model the text, or the fields, or both. So the fields hold the frames as well, under `text`;
-nothing else in them is anybody's word or name.
+A client may show its model the text, or the fields, or both. So the fields hold the frames as well, under `text`,
+unless they are long; nothing else in them is anybody's word or name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from ..queries import AnswerCoverage, LeftOut
 from ..rendering.contexts import reach_text
 
 UNNAMED: Final = "archived threads"  # what is left out and has no id
+REPEATED_CHARS: Final = 100_000  # of a text that stands among the fields as well; some clients take 1 MiB at once
+NOT_REPEATED: Final = "This is too long to be said twice: read it in the content of this answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,11 @@ class ToolAnswer:
 
     text: str
     fields: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def repeated(self) -> str:
+        """The text as it stands among the fields."""
+        return self.text if len(self.text) <= REPEATED_CHARS else NOT_REPEATED
 
 
 def answer(*parts: str | None, **fields: Any) -> ToolAnswer:

@@ -20,7 +20,7 @@ from ..questions import LABEL_CHARS
 from ..turn_reading import TURN_ROWS
 
 ROWS_SHOWN: Final = 100  # rows, hits or threads in one answer
-BUDGET_CHARS: Final = 1_000_000  # of one context; beyond any model's window
+BUDGET_CHARS: Final = 400_000  # of one context: about 100,000 tokens, and with its ids below 1 MiB
 SUMMARIES_GIVEN: Final = 500
 SUMMARY_CHARS: Final = 8_000
 OFFSET: Final = 10_000
@@ -160,6 +160,9 @@ class OpenTurnArguments(Arguments, frozen=True, kw_only=True):
     since: Annotated[
         Given | None, msgspec.Meta(description=f"In place of `window`, where the turn reaches back to: {_ID_FORM}.")
     ] = None
+    silent: Annotated[
+        bool, msgspec.Meta(description="A turn that nobody is to hear, such as a heartbeat: it keeps nothing whole.")
+    ] = False
 
 
 class SummaryArgument(Arguments, frozen=True, kw_only=True):

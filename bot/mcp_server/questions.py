@@ -42,7 +42,7 @@ async def search(room: Room, asked: SearchArguments, owner: str | None) -> ToolA
             loose=asked.loose,
             offset=asked.offset,
             limit=asked.limit,
-            scan=place.settings(room.config).search.scan,
+            scan=place.settings(room.config).search.scan if place.live else place.scan,
         )
         found = await queries.search(place.desk, request, matcher=room.matcher, asker=owner or "mcp")
     is_expression = isinstance(found.pattern, recall.RegexPattern)
@@ -80,7 +80,8 @@ async def pins(room: Room, asked: PinsArguments, _owner: str | None) -> ToolAnsw
     nonce = fresh_nonce()
     label = None if asked.label is None else collapse(unicodedata.normalize("NFC", asked.label)).removeprefix("#")
     async with room.open(given_channel(asked.channel)) as place:
-        request = queries.PinsRequest(label=label or None, working_set=place.settings(room.config).pins.limit)
+        working = place.settings(room.config).pins.limit
+        request = queries.PinsRequest(label=label or None, scan=place.scan, working_set=working)
         board = await queries.pins(place.desk, request)
         window = slice(asked.offset, asked.offset + asked.limit)
         board = await queries.settle(place.desk, board, request, lambda found: found.pins[window])

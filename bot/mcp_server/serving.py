@@ -29,7 +29,7 @@ from .answers import ToolAnswer
 from .arguments import read_arguments, schema_of
 from .catalogue import INSTRUCTIONS, TOOLS, Tool
 from .room import Room
-from .sources import Source
+from .sources import Source, listed
 
 NAME: Final = "recall"
 SESSION_HEADER: Final = "mcp-session-id"
@@ -84,8 +84,7 @@ def make_server(room: Room) -> Server[Any]:
 
 def instructions(source: Source) -> str:
     """Return what a client is told of the server; of channels their ids alone."""
-    offered = ", ".join(source.offered())
-    return f"{INSTRUCTIONS} Channels offered: {offered or 'none'}."
+    return f"{INSTRUCTIONS} Channels offered: {listed(source.offered())}."
 
 
 def _described(tool: Tool) -> mcp_types.Tool:
@@ -116,7 +115,7 @@ def _result(made: ToolAnswer) -> mcp_types.CallToolResult:
     """Return frames as text, and ids beside them as JSON, in both forms in which clients look for it."""
     fields = msgspec.json.encode(made.fields).decode()
     content: list[Any] = [mcp_types.TextContent(type="text", text=text) for text in (made.text, fields)]
-    return mcp_types.CallToolResult(content=content, structured_content={**made.fields, "text": made.text})
+    return mcp_types.CallToolResult(content=content, structured_content={**made.fields, "text": made.repeated})
 
 
 def _failed(sentence: str) -> mcp_types.CallToolResult:

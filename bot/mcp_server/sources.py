@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+import recall
+
 from ..config import Config, Settings
 from ..errors import Refusal
 from ..held import HeldDesk, Holding, PlaceUnknown, find_place, held_place
@@ -20,6 +22,7 @@ from ..mirror.file import MirrorFile
 from ..queries import OpenDesk
 
 NAMED: Final = 20  # channels whose ids are said
+STORED_SCAN: Final = 20_000  # rows that a question reads of a file, which costs nobody a request
 
 
 class NotOffered(Refusal):
@@ -35,11 +38,15 @@ class NotOffered(Refusal):
         """What to do."""
         if not self.offered:
             return "No channel is offered: whoever runs this server lists them in its configuration, as mcp.channels."
-        ids = ", ".join(self.offered[:NAMED])
-        more = f" and {len(self.offered) - NAMED} more" if len(self.offered) > NAMED else ""
         if self.asked:
-            return f"No channel or thread of that name or ID is offered here; the channels are {ids}{more}."
-        return f"Say which channel: {ids}{more}."
+            return f"No single channel or thread of that name or ID is offered here; there is {listed(self.offered)}."
+        return f"Say which channel: {listed(self.offered)}."
+
+
+def listed(ids: Sequence[str]) -> str:
+    """Name channels by their ids, the first `NAMED` of them."""
+    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
+    return f"{', '.join(ids[:NAMED]) or 'none'}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,11 @@ class OpenPlace:
     place_ids: tuple[int, ...]
     desk: OpenDesk
     live: bool = False
+
+    @property
+    def scan(self) -> int:
+        """How many rows a question reads at most."""
+        return recall.SCAN_LIMIT if self.live else STORED_SCAN
 
     def settings(self, config: Config) -> Settings:
         """Return what is configured here."""
@@ -78,15 +90,18 @@ class Source(Protocol):
 class FileSource:
     """Read export files, which are held, or a mirror, which is looked at anew for each question.
 
-    `listed`: the channels that are offered; null for all of them.
+    `listed`: the channels that are offered; null for all of them, which are then `known`.
     """
 
     def __init__(
-        self, look: Callable[[], AbstractAsyncContextManager[Holding]], listed: Collection[int] | None
+        self,
+        look: Callable[[], AbstractAsyncContextManager[Holding]],
+        listed: Collection[int] | None,
+        known: Sequence[str] = (),
     ) -> None:
         self._look = look
         self._listed = None if listed is None else tuple(sorted(map(str, listed)))
-        self._known: tuple[str, ...] = ()
+        self._known = known
 
     @classmethod
     def of_exports(cls, exports: Holding, listed: Collection[int] | None = None) -> FileSource:
@@ -96,9 +111,7 @@ class FileSource:
         async def look() -> AsyncIterator[Holding]:
             yield exports
 
-        source = cls(look, listed)
-        source._known = tuple(desk.id for desk in _offered(exports.desks, source._listed))
-        return source
+        return cls(look, listed, [desk.id for desk in exports.desks])
 
     @classmethod
     def of_mirror(cls, path: Path, listed: Collection[int]) -> FileSource:

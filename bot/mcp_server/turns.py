@@ -10,7 +10,7 @@ from ..contexts import context_document, fresh_nonce
 from ..deliberation import standings_request
 from ..queries import ContextRequest
 from ..turn_keeping import CompileRequest, TurnUnknown
-from .answers import ToolAnswer, answer, coverage_fields, id_of, ids, row_fields
+from .answers import ToolAnswer, answer, coverage_fields, id_of, ids
 from .arguments import (
     CloseTurnArguments,
     CompileArguments,
@@ -24,6 +24,10 @@ from .sources import OpenPlace
 
 SPELLINGS: Final = recall.Spellings(search="call the tool `search`", traces=recall.TRACE_SPELLING)
 
+_LET_GO = (
+    "The messages that opened this turn do not fit whole any more, so they are no longer kept: the tool `read` has "
+    "them, by their IDs."
+)
 _REQUEST = {
     recall.Whereabouts.HERE: "The message that it answers is here.",
     recall.Whereabouts.GONE: "The message that it answers is gone from this channel.",
@@ -58,6 +62,7 @@ def _context_request(room: Room, place: OpenPlace, viewer: recall.Author, window
         viewer,
         SPELLINGS,
         recall.BrevityPolicy(settings.brevity.message_chars, window or settings.brevity.window),
+        scan=place.scan,
         working_set=settings.pins.limit,
         standings=standings_request(room.config, place.guild_id, place.place_ids),
     )
@@ -76,11 +81,12 @@ async def open_turn(room: Room, asked: OpenTurnArguments, owner: str | None) -> 
             request=request,
             window=asked.window or place.settings(room.config).brevity.window,
             since=since,
+            silent=asked.silent,
             owner=owner,
         )
     inputs = turn.turn.inputs
     held = room.turns.is_held(turn)
-    said = "Nothing is new to you here, so nothing is kept whole."
+    said = "Nothing is kept whole in it." if asked.silent else "Nothing is new to you here, so nothing is kept whole."
     if inputs is not None:
         said = f"The messages from {inputs.first} to {inputs.last} are new to you" + (
             " and stay whole until the turn ends." if held else "."
@@ -114,8 +120,9 @@ async def compile_turn(room: Room, asked: CompileArguments, _owner: str | None) 
         compiled = await room.turns.compile(turn, place.desk, request)
     made = compiled.compilation
     return answer(
+        _LET_GO if turn.turn.inputs is not None and not compiled.held else None,
         compiled.text or "Nothing was written here yet.",
-        rows=[row_fields(row) for row in made.rows],
+        rows=ids(row.sequence for row in made.rows),
         summaries=[{"first": str(summary.first), "last": str(summary.last)} for summary in made.summaries],
         pinned=ids(made.pinned),
         newest=id_of(made.newest),

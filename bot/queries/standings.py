@@ -21,6 +21,7 @@ from .topics import DecisionReport, TopicReport, open_questions, report_topics
 from .voters import Electorate, eligible_in
 
 STANDINGS_WINDOW_ROWS = 500  # 30, the library's default, is minutes in a busy room
+ROWS_AT_ONCE = 128  # rows that are read for lines in one go: a raid of the longest lines keeps nobody waiting
 COMMIT_ROWS = 100  # messages with a !commit that are judged for one answer, newest first, a fold of a window each
 
 
@@ -124,17 +125,15 @@ async def room_standings(desk: OpenDesk, request: StandingsRequest) -> Standings
 async def standings_of(desk: OpenDesk, request: StandingsRequest, walk: recall.Walk) -> StandingsAnswer:
     """Fold the standings out of a walk from `request.at` backwards, for whoever reads it for more."""
     inside = chronological(desk, walk.rows)
-    rows = tuple(row for row in inside if not isinstance(row.author, recall.SystemAuthor))
-    numbered = _number(rows, desk.address)
+    rows = _authored(inside)
+    written, misread = await _read_lines(rows, desk.address, request.policy)
+    numbered = _number(rows, written)
     eligible, unasked = await eligible_in(desk, request.electorate, numbered.folded)
     policy = request.policy
     found = _stood(numbered, policy, eligible)
     decisions = await _judge(numbered, request, eligible)
     recorded = {(decision.trace.sequence, decision.trace.offset) for decision in decisions}
     outcomes = recall.trace_outcomes(numbered.folded, len(rows), policy, eligible=eligible, recorded=recorded)
-    misread = [
-        found for row in rows for found in recall.misread_traces(row, policy, dialect=DIALECT, address=desk.address)
-    ]
     traces = sorted([*map(numbered.outcome, outcomes), *misread], key=lambda outcome: _place(outcome.trace))
     named = {number for outcome in traces for number in _named(outcome.trace)}
     wanted = named | {outcome.trace.sequence for outcome in traces}
@@ -193,7 +192,9 @@ def fold_room(
 
     Neither the order of the rows nor how often each came matters.
     """
-    return _stood(_number(rows, address), policy, eligible)
+    authored = _authored({row.sequence: row for row in rows}.values())
+    written = recall.read_traces(authored, dialect=DIALECT, address=address)
+    return _stood(_number(authored, written), policy, eligible)
 
 
 def _stood(
@@ -202,12 +203,31 @@ def _stood(
     return recall.standings(numbered.folded, len(numbered.sequences), policy, eligible=eligible)
 
 
-def _number(given: Iterable[recall.LogMessage], address: recall.AddressReader | None) -> _Numbered:
-    """Read the traces of authored rows, number these for the fold, and take away what is none of them."""
-    authored = {row.sequence: row for row in given if not isinstance(row.author, recall.SystemAuthor)}
-    rows = [authored[sequence] for sequence in sorted(authored)]
+def _authored(rows: Iterable[recall.LogMessage]) -> list[recall.LogMessage]:
+    """Return the rows that somebody wrote, oldest first."""
+    found = (row for row in rows if not isinstance(row.author, recall.SystemAuthor))
+    return sorted(found, key=lambda row: row.sequence)
+
+
+async def _read_lines(
+    rows: Sequence[recall.LogMessage], address: recall.AddressReader | None, policy: recall.QuorumPolicy
+) -> tuple[list[recall.Trace], list[recall.TraceOutcome]]:
+    """Return the traces of rows and the lines that were meant as some; now and then others have their turn."""
+    written: list[recall.Trace] = []
+    misread: list[recall.TraceOutcome] = []
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[start : start + ROWS_AT_ONCE]
+        written += recall.read_traces(some, dialect=DIALECT, address=address)
+        for row in some:
+            misread += recall.misread_traces(row, policy, dialect=DIALECT, address=address)
+        await asyncio.sleep(0)
+    return written, misread
+
+
+def _number(rows: Sequence[recall.LogMessage], written: Iterable[recall.Trace]) -> _Numbered:
+    """Give traces the numbers that the fold counts rows by, and take away from them what is none of the rows."""
     numbers = {row.sequence: number for number, row in enumerate(rows, 1)}
-    written = recall.read_traces(rows, dialect=DIALECT, address=address)
+    written = tuple(written)
     folded = tuple(
         msgspec.structs.replace(
             trace,

@@ -100,9 +100,8 @@ def traces_card(answer: StandingsAnswer, view: StandingsView, pages: list[list[E
     page = pages[min(view.page, len(pages) - 1)]
     nothing = sum(not outcome.effect.deposits for outcome in answer.traces)
     head = f"**Lines**, {len(answer.traces):,}, newest first; {nothing:,} came to nothing or no longer count."
-    return _card(
-        "\n".join([head, "", *(entry_text(e, answer, view, found) for e in page)]), answer, view, pages=len(pages)
-    )
+    entries = [entry_text(entry, answer, view, found) for entry in page]
+    return _card(GAP.join([head, *entries]), answer, view, pages=len(pages))
 
 
 def export_card(answer: StandingsAnswer, view: StandingsView) -> Card:
@@ -172,7 +171,7 @@ class _Writer:
         if trace.cites:
             said.append(f"Cites {self._refs(trace.cites)}.")
         if outcome.by:
-            said.append(f"Silenced by {self._said(outcome.by)}.")
+            said.append(f"Objected to in {self._said(outcome.by)}.")
         row = self._answer.rows.get(trace.sequence)
         source = trace.text if row is None else row.content
         return " ".join(said) + f"\n> {inert_excerpt(cut(recall.text.collapse(trace.text), LINE_CHARS), source)}"

@@ -127,7 +127,7 @@ class _Writer:
         said = [f"- {author} {self._refs((trace.sequence,))}: {quote}", effect_words(outcome, inert)]
         named = trace.cites if trace.target is None else (trace.target, *trace.cites)
         said += [f"names {self._refs(named)}"] if named else []
-        said += [f"silenced by {self._refs(outcome.by)}"] if outcome.by else []
+        said += [f"objected to in {self._refs(outcome.by)}"] if outcome.by else []
         return "; ".join(said)
 
     def _name(self, author_id: str) -> str:

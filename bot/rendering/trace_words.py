@@ -11,7 +11,7 @@ from .cards import counted
 
 _EFFECTS: Mapping[recall.TraceEffect, str] = {
     recall.TraceEffect.COUNTS: "counts",
-    recall.TraceEffect.SILENCED: "silenced by an objection",
+    recall.TraceEffect.SILENCED: "is silenced",
     recall.TraceEffect.SILENCES: "silences",
     recall.TraceEffect.REFUTES: "counts as a refutation",
     recall.TraceEffect.STANDS: "stands",

@@ -128,7 +128,7 @@ def _print_trace(answer: queries.StandingsAnswer, outcome: recall.TraceOutcome) 
     named = trace.cites if trace.target is None else (trace.target, *trace.cites)
     said = [effect_words(outcome, safe)]
     said += [f"names {_ids(named, answer)}"] if named else []
-    said += [f"silenced by {_ids(outcome.by, answer)}"] if outcome.by else []
+    said += [f"objected to in {_ids(outcome.by, answer)}"] if outcome.by else []
     out = standard_output()
     out.row((f"{instant(trace.sequence)} · {trace.sequence} · ", "dim"), (name(trace.author), "bold"))
     out.row(f"  {safe(recall.text.collapse(trace.text))}")

@@ -229,6 +229,17 @@ async def test_a_turn_opens_on_its_request_compiles_and_closes(source: OneRoom) 
         assert again["inputs"] is None
 
 
+async def test_a_model_is_told_when_what_opened_its_turn_had_to_be_let_go_of(source: OneRoom) -> None:
+    for number in range(40):
+        source.room.say(f"talk {number} ".ljust(200, "."))
+    async with asked(source) as client:
+        turn = (await call(client, "open_turn", viewer=VIEWER, request="10", window=3))["turn"]
+        compiled = await call(client, "compile", turn=turn, budget=2_000, tail=500)
+        assert compiled["held"] is False
+        assert compiled["text"].startswith("The messages that opened this turn do not fit whole any more")
+        assert compiled["characters"] <= 2_000
+
+
 async def test_a_silent_turn_keeps_nothing_whole(source: OneRoom) -> None:
     async with asked(source) as client:
         opened = await call(client, "open_turn", viewer=VIEWER, request="10", silent=True)

@@ -24,6 +24,10 @@ from .sources import OpenPlace
 
 SPELLINGS: Final = recall.Spellings(search="call the tool `search`", traces=recall.TRACE_SPELLING)
 
+_LET_GO = (
+    "The messages that opened this turn do not fit whole any more, so they are no longer kept: the tool `read` has "
+    "them, by their IDs."
+)
 _REQUEST = {
     recall.Whereabouts.HERE: "The message that it answers is here.",
     recall.Whereabouts.GONE: "The message that it answers is gone from this channel.",
@@ -116,6 +120,7 @@ async def compile_turn(room: Room, asked: CompileArguments, _owner: str | None) 
         compiled = await room.turns.compile(turn, place.desk, request)
     made = compiled.compilation
     return answer(
+        _LET_GO if turn.turn.inputs is not None and not compiled.held else None,
         compiled.text or "Nothing was written here yet.",
         rows=ids(row.sequence for row in made.rows),
         summaries=[{"first": str(summary.first), "last": str(summary.last)} for summary in made.summaries],

@@ -120,13 +120,16 @@ class TurnKeeper:
         request: int | None = None,
         window: int = recall.SESSION_WINDOW,
         since: int | None = None,
+        silent: bool = False,
+        is_tool_result: Callable[[recall.LogMessage], bool] = lambda _: False,
         owner: str | None = None,
     ) -> OpenTurn:
         """Open a turn of `viewer` (an author's id) in a desk, in place of one that it has open there.
 
         `request` is the row that the turn is to answer: of a viewer that is first met, or whose mark was lost, what
-        it has not read begins there. Without it such a turn pins nothing. It reaches back over `window` rows, or to
-        `since`. `owner`: whose it is, for `close_of`. Raises `recall.ReadError` and what a desk raises.
+        it has not read begins there. Without it such a turn pins nothing, nor does a `silent` one, which nobody is to
+        hear. It reaches back over `window` rows, or to `since`. `is_tool_result` says which rows hold nothing but
+        results of tools. `owner`: whose it is, for `close_of`. Raises `recall.ReadError` and what a desk raises.
         """
         if desk.conversation is None:
             raise NoOneChannel
@@ -138,7 +141,8 @@ class TurnKeeper:
         self.sweep()
         for earlier in [turn for turn in self._open.values() if turn.view == view]:
             self._settle(earlier)
-        turn = self._turns.start(view, recall.TurnStart.TURN, inside, mark, request=request)
+        kind = recall.TurnStart.SILENT if silent else recall.TurnStart.TURN
+        turn = self._turns.start(view, kind, inside, mark, request=request, is_tool_result=is_tool_result)
         start = since if since is not None else min((row.sequence for row in inside[:window]), default=0)
         opened = OpenTurn(
             id=secrets.token_hex(16),

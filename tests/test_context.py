@@ -221,6 +221,20 @@ async def test_a_turn_is_told_of_search_lines_only_where_they_are_answered(env: 
     assert "!search" not in await asked(stage)
 
 
+async def test_a_turn_carries_the_pins_of_the_board_by_the_rules_of_the_channel(env: simcord.Env) -> None:
+    def for_moderators(config: Config) -> Config:
+        changed: Config = configured()(config)
+        return msgspec.structs.replace(changed, pins=msgspec.structs.replace(changed.pins, unpin="moderators"))
+
+    stage = await set_stage(env, for_moderators)
+    [target] = history(stage, ["keep this"])
+    await stage.ada.send(stage.channel, f"!pin ^{target}")
+    await stage.ben.send(stage.channel, f"!unpin ^{target}")
+    text = await asked(stage)
+    [pin] = frames(text, nonce_in(text))["Pinned in this conversation"].records
+    assert (pin.sequence, pin.get("text")) == (target, "keep this")
+
+
 async def test_a_channel_that_the_asker_may_not_read_has_no_context_in_the_words_of_one_that_is_not_there(
     stage: Stage,
 ) -> None:

@@ -300,6 +300,11 @@ async def test_the_floor_is_records_of_topics_and_a_topic_those_of_messages(stag
     await stage.env.advance_time(60)
     assert records(await answer_to(stage, f"!standings #store_a after ^{supported.id}")) == records(behind)[1:]
     assert (await answer_to(stage, "!standings #nothing"))[2] == "Topic: not on the floor"
+    decided = await stage.ben.send(stage.channel, "!commit #store_a")
+    lines = await answer_to(stage, "!standings #store_a")
+    assert lines[3].startswith(f"Decided: by ^{decided.id} · 2026-01-01T")
+    assert lines[3].endswith(" · 2 supporters")
+    assert records(lines)[0].endswith(" · commit records")
 
 
 async def test_a_context_is_one_line_and_a_file(stage: Stage) -> None:

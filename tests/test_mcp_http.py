@@ -172,29 +172,15 @@ async def status(served: Served, headers: dict[str, str], *, method: str = "POST
         return int(answer.status_code)
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        (BEARER, 200),
-        ({}, 401),
-        ({"Authorization": TOKEN}, 401),
-        ({"Authorization": f"Basic {TOKEN}"}, 401),
-        ({"Authorization": f"Bearer {TOKEN[:-1]}"}, 401),
-        ({"Authorization": f"Bearer {TOKEN}0"}, 401),
-        ({"Authorization": "Bearer \u00e4"}, 401),
-        ({**BEARER, "Host": "evil.example"}, 421),
-        ({**BEARER, "Host": "127.0.0.1"}, 421),
-        ({**BEARER, "Host": "127.0.0.1.evil.example:80"}, 421),
-        ({**BEARER, "Origin": "https://evil.example"}, 403),
-        ({**BEARER, "Origin": "null"}, 403),
-        ({**BEARER, "Origin": "http://localhost:1"}, 403),
-    ],
-)
-async def test_who_bears_no_token_or_comes_by_another_name_is_not_let_in(
-    served: Served, headers: dict[str, str], expected: int
-) -> None:
-    sent = {name: value.encode() if not value.isascii() else value for name, value in headers.items()}
-    assert await status(served, sent) == expected  # type: ignore[arg-type]
+async def test_who_bears_no_token_or_comes_by_another_name_is_not_let_in(served: Served) -> None:
+    assert await status(served, BEARER) == 200
+    for given in (None, TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}0", "Bearer", "Bearer \x7f"):
+        assert await status(served, {} if given is None else {"Authorization": given}) == 401, given
+    for host in ("evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "localhost:1"):
+        assert await status(served, {**BEARER, "Host": host}) == 421, host
+    for origin in ("https://evil.example", "null", "http://localhost:1", "http://127.0.0.1"):
+        assert await status(served, {**BEARER, "Origin": origin}) == 403, origin
+    assert await status(served, {**BEARER, "Origin": served.address.removesuffix("/mcp")}) == 200
 
 
 async def test_nothing_is_told_to_who_bears_no_token_by_any_way(served: Served) -> None:

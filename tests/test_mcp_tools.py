@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 from recall_bot.mcp_server.arguments import read_arguments, schema_of
 from recall_bot.mcp_server.catalogue import TOOLS
+from recall_bot.mcp_server.sources import listed
 from recall_bot.queries import LeftOut
 
 import recall
@@ -35,8 +36,8 @@ def source() -> OneRoom:
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_lists_and_calls_every_tool(source: OneRoom, mode: str) -> None:
     async with asked(source, mode=mode) as client:
-        listed = {tool.name for tool in (await client.list_tools()).tools}
-        assert listed == set(TOOLS)
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert names == set(TOOLS)
         turn = (await call(client, "open_turn", viewer=VIEWER, request="10"))["turn"]
         arguments: dict[str, dict[str, Any]] = {
             "search": {"query": "limiter"},
@@ -46,7 +47,7 @@ async def test_a_client_lists_and_calls_every_tool(source: OneRoom, mode: str) -
             "close_turn": {"turn": turn},
             "open_turn": {"viewer": "6"},
         }
-        for name in sorted(listed, key=lambda name: name == "close_turn"):
+        for name in sorted(names, key=lambda name: name == "close_turn"):
             assert await call(client, name, **arguments.get(name, {}))
 
 
@@ -226,6 +227,29 @@ async def test_a_turn_opens_on_its_request_compiles_and_closes(source: OneRoom) 
         assert "No such turn is open" in await refused(client, "close_turn", turn=opened["turn"])
         again = await call(client, "open_turn", viewer=VIEWER, request="20")
         assert again["inputs"] is None
+
+
+async def test_a_model_is_told_when_what_opened_its_turn_had_to_be_let_go_of(source: OneRoom) -> None:
+    for number in range(40):
+        source.room.say(f"talk {number} ".ljust(200, "."))
+    async with asked(source) as client:
+        turn = (await call(client, "open_turn", viewer=VIEWER, request="10", window=3))["turn"]
+        compiled = await call(client, "compile", turn=turn, budget=2_000, tail=500)
+        assert compiled["held"] is False
+        assert compiled["text"].startswith("The messages that opened this turn do not fit whole any more")
+        assert compiled["characters"] <= 2_000
+
+
+async def test_a_silent_turn_keeps_nothing_whole(source: OneRoom) -> None:
+    async with asked(source) as client:
+        opened = await call(client, "open_turn", viewer=VIEWER, request="10", silent=True)
+        assert (opened["held"], opened["inputs"]) == (False, None)
+        assert "Nothing is kept whole in it." in opened["text"]
+
+
+async def test_a_server_of_many_channels_names_the_first_and_counts_the_rest() -> None:
+    assert listed([str(number) for number in range(23)]) == ", ".join(map(str, range(20))) + " and 3 more"
+    assert listed([]) == "none"
 
 
 async def test_what_does_not_fit_or_would_hide_something_is_one_sentence(source: OneRoom) -> None:

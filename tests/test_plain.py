@@ -96,6 +96,20 @@ def test_what_is_hidden_stays_hidden() -> None:
     assert excerpt_field("…ler is the b…", "The ||killer is the butler||.") == "…||ler is the b||…"
 
 
+@given(st.integers(0, 4), st.integers(0, 900), st.booleans())
+def test_where_the_lines_around_are_long_there_is_still_a_record_and_an_end(notes: int, end: int, older: bool) -> None:
+    author = recall.PersonAuthor("1" * 20, "*" * 90)
+    excerpt = excerpt_field("*" * 96, "*" * 96)
+    more = [field("*" * 300), field("*" * 300)]
+    records = [record(SEQUENCE + number, author, excerpt, *more) for number in range(3)]
+    notes_said = ["Note: " + "n" * 400] * notes
+    asked = "Older: the same line with before:18446744073709551615 in place of any other before." if older else None
+    lines = frame("standings", Listed(records), "e" * end, notes=notes_said, older=asked).split("\n")
+    assert width("\n".join(lines)) <= PLAIN_WIDTH
+    assert any(line.startswith("[") for line in lines)
+    assert lines[-1].startswith("End: ")
+
+
 def test_a_long_list_says_that_there_is_more_than_it_can_name() -> None:
     records = [made(None, "x", "y")]
     assert "record 1 of 1+." in frame("search", Listed(records, more=True), "far")

@@ -71,6 +71,22 @@ async def test_without_a_request_the_first_turn_runs_unpinned(host: Host) -> Non
     assert await host.state.read_mark(HERE) == ReadMark("main", 10)
 
 
+async def test_a_silent_turn_clears_what_is_held_and_pins_nothing(host: Host) -> None:
+    host.room.say("the request")
+    held = await host.open(10)
+    silent = await host.open(10, silent=True)
+    assert not host.keeper.is_held(held)
+    assert not host.keeper.is_held(silent)
+    assert await host.compile(silent) == [10]
+
+
+async def test_results_of_tools_are_no_old_end_of_what_opens_a_turn(host: Host) -> None:
+    for text in ("tool: left over", "the request", "tool: new"):
+        host.room.say(text)
+    turn = await host.open(10, is_tool_result=lambda row: row.content.startswith("tool:"))
+    assert turn.turn.inputs == RowRange(20, 30)
+
+
 async def test_a_mark_that_was_lost_is_set_below_the_request_again(tmp_path: Path) -> None:
     path = tmp_path / "state.sqlite"
     host = Host(State(str(path), now=lambda: 0))

@@ -11,7 +11,8 @@ from .. import queries
 from ..commands.pins import read_label
 from ..rendering.board_files import iso_instant
 from ..rendering.contexts import reach_text
-from ..rendering.pins import row_text
+from ..rendering.pin_rules import judged_notes
+from ..rendering.pins import beyond_note, row_text
 from ..rendering.plain import Record, author_field, excerpt_field, field, frame, record
 from .answers import LineAnswer, NotAsked, Question
 
@@ -40,7 +41,11 @@ async def answer_pins(question: Question) -> LineAnswer:
     found = {pin.sequence: place for pin, place in zip(sight, where, strict=True)}
     records = [_record(pin, board, *found.get(pin.sequence, ("not read", None))) for pin in board.pins]
     far = reach_text(board.coverage, before=None)
-    return LineAnswer(frame("pins", question.listed(records), far, notes=question.notes()))
+    return LineAnswer(frame("pins", question.listed(records), far, notes=[*question.notes(), *_notes(board)]))
+
+
+def _notes(board: queries.PinsAnswer) -> list[str]:
+    return [f"Note: {note}" for note in (*beyond_note(board), *judged_notes(board.rights))]
 
 
 def _in_sight(board: queries.PinsAnswer, after: str | None) -> tuple[recall.Pin, ...]:

@@ -11,12 +11,14 @@ from recall.text import collapse, cut, words
 from .. import queries
 from ..deliberation import standings_request
 from ..places import place_ids
+from ..rendering.board_files import iso_instant
 from ..rendering.cards import counted
 from ..rendering.contexts import reach_text
 from ..rendering.plain import Record, excerpt_field, field, frame, record
+from ..rendering.trace_words import count_notes
 from .answers import LineAnswer, NotAsked, Question
 
-TOPIC_WIDTH = 80
+TOPIC_WIDTH = 60
 TOPICS_NAMED = 3  # of those that are carried
 EFFECTS_NAMED = 4  # of one message's lines
 
@@ -33,11 +35,13 @@ async def answer_standings(question: Question) -> LineAnswer:
     )
     desk = await question.asking.open(here)
     found = await queries.room_standings(desk, request)
-    notes = [*question.notes(), _state(found)]
+    said = " ".join(count_notes(found))
+    notes = [*question.notes(), *([f"Note: {said}"] if said else []), _state(found)]
     if topic is None:
         listed = question.listed([_topic_record(one, found) for one in found.topics], named=_named(question, found))
     else:
         notes.append(f"Topic: {_topic_line(found.topics[0])}" if found.topics else "Topic: not on the floor")
+        notes += map(_decision, found.decisions[:1])
         listed = question.listed(_message_records(found))
     return LineAnswer(frame("standings", listed, reach_text(found.coverage), notes=notes))
 
@@ -77,6 +81,13 @@ def _topic_line(topic: queries.TopicReport) -> str:
         counted(len(topic.questions), "open question"),
     ]
     return " · ".join(said)
+
+
+def _decision(decision: queries.DecisionReport) -> str:
+    """Say when a topic was last decided, and by which message."""
+    whole = "" if decision.whole else " · not all that counted then was read"
+    supporters = counted(len(decision.supporters), "supporter")
+    return f"Decided: by ^{decision.sequence} · {iso_instant(decision.sequence)} · {supporters}{whole}"
 
 
 def _topic_record(topic: queries.TopicReport, found: queries.StandingsAnswer) -> Record:

@@ -160,6 +160,9 @@ class OpenTurnArguments(Arguments, frozen=True, kw_only=True):
     since: Annotated[
         Given | None, msgspec.Meta(description=f"In place of `window`, where the turn reaches back to: {_ID_FORM}.")
     ] = None
+    silent: Annotated[
+        bool, msgspec.Meta(description="A turn that nobody is to hear, such as a heartbeat: it keeps nothing whole.")
+    ] = False
 
 
 class SummaryArgument(Arguments, frozen=True, kw_only=True):

@@ -90,15 +90,18 @@ class Source(Protocol):
 class FileSource:
     """Read export files, which are held, or a mirror, which is looked at anew for each question.
 
-    `listed`: the channels that are offered; null for all of them.
+    `listed`: the channels that are offered; null for all of them, which are then `known`.
     """
 
     def __init__(
-        self, look: Callable[[], AbstractAsyncContextManager[Holding]], listed: Collection[int] | None
+        self,
+        look: Callable[[], AbstractAsyncContextManager[Holding]],
+        listed: Collection[int] | None,
+        known: Sequence[str] = (),
     ) -> None:
         self._look = look
         self._listed = None if listed is None else tuple(sorted(map(str, listed)))
-        self._known: tuple[str, ...] = ()
+        self._known = known
 
     @classmethod
     def of_exports(cls, exports: Holding, listed: Collection[int] | None = None) -> FileSource:
@@ -108,9 +111,7 @@ class FileSource:
         async def look() -> AsyncIterator[Holding]:
             yield exports
 
-        source = cls(look, listed)
-        source._known = tuple(desk.id for desk in _offered(exports.desks, source._listed))
-        return source
+        return cls(look, listed, [desk.id for desk in exports.desks])
 
     @classmethod
     def of_mirror(cls, path: Path, listed: Collection[int]) -> FileSource:

@@ -24,6 +24,10 @@ from .sources import OpenPlace
 
 SPELLINGS: Final = recall.Spellings(search="call the tool `search`", traces=recall.TRACE_SPELLING)
 
+_LET_GO = (
+    "The messages that opened this turn do not fit whole any more, so they are no longer kept: the tool `read` has "
+    "them, by their IDs."
+)
 _REQUEST = {
     recall.Whereabouts.HERE: "The message that it answers is here.",
     recall.Whereabouts.GONE: "The message that it answers is gone from this channel.",
@@ -77,11 +81,12 @@ async def open_turn(room: Room, asked: OpenTurnArguments, owner: str | None) -> 
             request=request,
             window=asked.window or place.settings(room.config).brevity.window,
             since=since,
+            silent=asked.silent,
             owner=owner,
         )
     inputs = turn.turn.inputs
     held = room.turns.is_held(turn)
-    said = "Nothing is new to you here, so nothing is kept whole."
+    said = "Nothing is kept whole in it." if asked.silent else "Nothing is new to you here, so nothing is kept whole."
     if inputs is not None:
         said = f"The messages from {inputs.first} to {inputs.last} are new to you" + (
             " and stay whole until the turn ends." if held else "."
@@ -115,6 +120,7 @@ async def compile_turn(room: Room, asked: CompileArguments, _owner: str | None) 
         compiled = await room.turns.compile(turn, place.desk, request)
     made = compiled.compilation
     return answer(
+        _LET_GO if turn.turn.inputs is not None and not compiled.held else None,
         compiled.text or "Nothing was written here yet.",
         rows=ids(row.sequence for row in made.rows),
         summaries=[{"first": str(summary.first), "last": str(summary.last)} for summary in made.summaries],

@@ -25,7 +25,7 @@ from recall_bot.lines.bounds import (
 )
 from recall_bot.lines.watch import LINES_WAITING, PACED_EMOJI
 from recall_bot.mirror.upkeep import stored
-from recall_bot.notices import CORRECTIONS_PER_MINUTE, NOTICES_PER_MINUTE
+from recall_bot.notices import CORRECTIONS_PER_MINUTE, NOTICES_PER_MINUTE, NOTICES_REMEMBERED
 
 from tests.asking import ask, history, text_of
 from tests.stage import Stage, set_stage
@@ -84,6 +84,12 @@ def test_a_server_has_a_bound_however_many_channels_and_authors_it_has() -> None
     answered = [bounds.admit(0, number, str(number)) for number in range(200)]
     assert sum(answered) == LINES_PER_GUILD
     assert bounds.admit(1, 1_000, "1000")
+
+
+def test_an_agent_of_many_servers_is_bound_in_each_of_them_alone() -> None:
+    bounds = LineBounds(clock=lambda: 0.0)
+    answered = [bounds.admit(guild, guild * 10 + number, "a") for guild in range(5) for number in range(8)]
+    assert sum(answered) == 5 * LINES_PER_AUTHOR
 
 
 def test_a_bound_is_told_of_once_an_hour() -> None:
@@ -184,6 +190,8 @@ async def test_a_raid_of_marker_lines_costs_what_is_stated_and_a_moderator_is_an
     assert len(writes(stage)) - others <= RAID_REQUESTS
     assert len(env.http_requests) - len(writes(stage)) <= RAID_READS
     assert len(stage.cog._unasked._lines._tasks) <= LINES_WAITING
+    assert len(stage.cog._unasked._acknowledgements._marks) <= ACKS_PER_MINUTE * 2
+    assert len(stage.cog._unasked._notices._watches) <= NOTICES_REMEMBERED
     assert len(stage.ours()) <= NOTICES_PER_MINUTE + LINES_PER_CHANNEL
 
 

@@ -13,7 +13,9 @@ from .. import pace
 
 HOUR_SECONDS = 3_600
 
-LINES_PER_AUTHOR = 6  # answers a minute to one author, in whatever channel: as fast as anybody reads them (a guess)
+LINES_PER_AUTHOR = (
+    6  # answers a minute to one author in one server, whatever channel: as fast as anybody reads them (a guess)
+)
 LINES_PER_GUILD = 60  # answers a minute in one server, in whatever channels and threads (a guess)
 LINES_PER_CHANNEL = 10  # answers a minute in one channel: what is left of it for the people there (a guess)
 LINES_PER_PAIR = 30  # answers an hour to one bot in one channel: agents at work ask less (a guess)
@@ -36,7 +38,7 @@ class LineBounds:
     def is_full(self, guild_id: int, channel_id: int, author_id: str) -> bool:
         """Say whether an author's next line in a channel would not be answered; counts nothing."""
         return (
-            self._author.is_full(author_id)
+            self._author.is_full((guild_id, author_id))
             or self._guild.is_full(guild_id)
             or self._channel.is_full(channel_id)
             or self._pair.is_full((channel_id, author_id))
@@ -47,7 +49,7 @@ class LineBounds:
         """Say whether a line may be answered now, and count it if so."""
         if self.is_full(guild_id, channel_id, author_id):
             return False
-        self._author.admit(author_id)
+        self._author.admit((guild_id, author_id))
         self._guild.admit(guild_id)
         self._channel.admit(channel_id)
         self._pair.admit((channel_id, author_id))

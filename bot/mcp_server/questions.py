@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from typing import Any
 
 import recall
@@ -25,7 +24,6 @@ from .arguments import (
     given_id,
 )
 from .room import Room
-from .sources import OpenPlace
 
 
 async def search(room: Room, asked: SearchArguments, owner: str | None) -> ToolAnswer:
@@ -88,7 +86,7 @@ async def pins(room: Room, asked: PinsArguments, _owner: str | None) -> ToolAnsw
         window = slice(asked.offset, asked.offset + asked.limit)
         board = await queries.settle(place.desk, board, request, lambda found: found.pins[window])
         shown = board.pins[window]
-        where = await _where(place, board, shown)
+        where = await queries.where_are(place.desk, board, (pin.sequence for pin in shown))
     authors = {sequence: None if row is None else row.author for sequence, (_, row) in where.items()}
     told = [
         {
@@ -109,20 +107,6 @@ async def pins(room: Room, asked: PinsArguments, _owner: str | None) -> ToolAnsw
         more=len(board.pins) > asked.offset + asked.limit,
         coverage=coverage_fields(board.coverage),
     )
-
-
-async def _where(
-    place: OpenPlace, board: queries.PinsAnswer, shown: Sequence[recall.Pin]
-) -> dict[int, tuple[queries.WhereIs, recall.LogMessage | None]]:
-    """Say where pinned messages are; of those that no walk met, Discord is asked for the first few."""
-    unmet = [pin.sequence for pin in shown if pin.sequence not in board.rows and pin.sequence not in board.gone]
-    passed = set(unmet[queries.BOARD_CHECKS :]) if place.live else set()
-    return {
-        pin.sequence: ("not read", None)
-        if pin.sequence in passed
-        else await queries.where_is(place.desk, board, pin.sequence)
-        for pin in shown
-    }
 
 
 async def standings(room: Room, asked: StandingsArguments, _owner: str | None) -> ToolAnswer:

@@ -64,6 +64,12 @@ class Asking:
             place, self.asker, public=self.public, after=after, on_progress=self.on_progress
         )
 
+    async def open_everywhere(self, *, after: int | None = None) -> OpenDesk:
+        """Open all that the asker may read, to be searched; raises what `Desks.open_everywhere` does."""
+        return await self.services.desks.open_everywhere(
+            self.asker, public=self.public, after=after, on_progress=self.on_progress
+        )
+
     async def place(self, text: str | None) -> Place:
         """Return the place that a text means, where the question is asked for none; raises what `Desks.find` does."""
         here = self.asker.here

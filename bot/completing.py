@@ -7,7 +7,7 @@ at most 25 choices with names and values of at most 100 characters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import discord
@@ -17,15 +17,20 @@ import recall
 from recall.text import cut, is_blank, strip
 
 from .access import Asker, Place, is_place
+from .finding import EVERYWHERE
 from .recent import Recent
 from .shown import flatten_name
 
 CHOICES: Final = 25
 CHOICE_CHARS: Final = 100
+EVERYWHERE_NAME: Final = "everywhere you can read"
 
 
-def places(text: str, asker: Asker) -> list[app_commands.Choice[str]]:
-    """Return the channels and threads that a text may mean, best first, or all with the asker's own first."""
+def places(text: str, asker: Asker, *, everywhere: bool = False) -> list[app_commands.Choice[str]]:
+    """Return the channels and threads that a text may mean, best first, or all with the asker's own first.
+
+    `everywhere`: whether all that the asker may read can be meant too, and is offered before them.
+    """
     guild = asker.guild
     known = {str(place.id): place for place in (*guild.channels, *guild.threads) if is_place(place)}
     typed = strip(text).removeprefix("#")
@@ -35,14 +40,13 @@ def places(text: str, asker: Asker) -> list[app_commands.Choice[str]]:
         directory = (recall.Desk(key, flatten_name(place.name), _detail(place)) for key, place in known.items())
         found = (hit.id for hit in recall.desks(recall.TextPattern(typed), directory, len(known)))
     readable = (known[key] for key in found if asker.may_complete(known[key]))
-    return _choices((_place_name(place), str(place.id)) for place in readable)
+    all_of_them = [(EVERYWHERE_NAME, EVERYWHERE)] if everywhere and EVERYWHERE.startswith(strip(text).lower()) else []
+    return _choices(chain(all_of_them, ((_place_name(place), str(place.id)) for place in readable)))
 
 
-def authors(text: str, asker: Asker, place: Place | None, recent: Recent) -> list[app_commands.Choice[str]]:
-    """Return the authors last read in a place that a text may mean; people and agents, best first."""
-    if place is None or not asker.may_complete(place):
-        return []
-    known = recent.authors(place.id)
+def authors(text: str, asker: Asker, within: Iterable[Place], recent: Recent) -> list[app_commands.Choice[str]]:
+    """Return the authors last read in some places that a text may mean; people and agents, best first."""
+    known = [author for place in within if asker.may_complete(place) for author in recent.authors(place.id)]
     typed = strip(text).removeprefix("@")
     if is_blank(typed):
         return _choices((author.label, author.id) for author in known)

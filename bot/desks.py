@@ -15,7 +15,6 @@ not be read is named in `OpenDesk.left_out`.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -30,9 +29,10 @@ from .access import Asker, Place, is_place, may_read
 from .boards import DeskMarkers
 from .config import PinsConfig
 from .errors import PlaceNotFound, Refusal, Unavailable
-from .failures import wrapped_errors
+from .everywhere import known_places, places_for
 from .history import HistoryLog, Progress, loop_time
 from .links import read_link
+from .merging import MergedDesk, MergedLog
 from .pages import Reads
 from .pin_powers import PinPowers
 from .queries import MarkerRows, OpenDesk
@@ -40,12 +40,12 @@ from .recent import Recent, RememberingLog
 from .roles import Roles
 from .roots import ThreadLog
 from .rows import row_of
+from .showing import Showing
 from .shown import flatten_name
-from .single_rows import ROW_SECONDS, SingleRows, channel_of_root
+from .single_rows import SingleRows, channel_of_root
 from .threads import ThreadList, ThreadLists
 
 WALK_SECONDS: Final = 13 * 60  # an interaction lives 15 minutes; the rest is for the answer
-ACCESS_FRESH_SECONDS: Final = 5  # how long an access check stands while one answer is put together
 
 
 class PublicElsewhere(Refusal):
@@ -113,7 +113,7 @@ class Desks:
             log=RememberingLog(log, self._recent, place.id),
             conversation=_conversation(place),
             left_out=history.left_out,
-            may_show=_Showing(self._reads, place, asker, self._clock).may_show,
+            may_show=Showing(self._reads, lambda _row: place, asker, self._clock).may_show,
             read_row=single.read,
             read_again=single.read_again,
             markers=self._markers_of(place, threads),
@@ -122,6 +122,37 @@ class Desks:
             pin_authority=self._pin_powers.authority(place, is_webhook),
             roles_of=functools.partial(self._roles.of, place.guild),
             openings=None if threads is None else functools.partial(_openings, threads),
+        )
+
+    async def open_everywhere(
+        self,
+        asker: Asker,
+        *,
+        public: bool = False,
+        after: int | None = None,
+        seconds: float = WALK_SECONDS,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> OpenDesk:
+        """Return all that an asker may read as one desk, to be searched; see `open` and `everywhere`.
+
+        Raises `PublicElsewhere` for a public answer: what one may read is not what everybody here may.
+        """
+        if public:
+            raise PublicElsewhere
+        places = await places_for(asker)
+        deadline = self._clock() + seconds
+        desks = []
+        for place in places:
+            threads = self._threads_of(place)
+            history = self.history(place, threads, after=after, deadline=deadline)
+            desks.append(MergedDesk(place, RememberingLog(history, self._recent, place.id), history, threads))
+        log = MergedLog(desks, after=after, on_progress=on_progress)
+        by_id = {str(place.id): place for place in places}
+        return OpenDesk(
+            log=log,
+            left_out=log.left_out,
+            may_show=Showing(self._reads, lambda row: by_id.get(row.chat_id or ""), asker, self._clock).may_show,
+            is_webhook=self._reads.identity().webhooks.__contains__,
         )
 
     def known(self, place: Place, asker: Asker) -> OpenDesk | None:
@@ -159,17 +190,21 @@ class Desks:
         """Return the place that a text means, see `finding.find_place`."""
         return await finding.find_place(text, asker)
 
-    def author(self, text: str, asker: Asker, place: Place) -> str:
-        """Return the id of the author that a text means in a place, see `finding.find_author`."""
-        return finding.find_author(text, asker, place, self._recent)
+    def author(self, text: str, asker: Asker, place: Place | None) -> str:
+        """Return the id of the author that a text means in a place, see `finding.find_author`; None: everywhere."""
+        places = known_places(asker) if place is None else [place]
+        return finding.find_author(text, asker, places, self._recent)
 
-    def complete_in(self, text: str, asker: Asker) -> list[app_commands.Choice[str]]:
-        """Return the places that an unfinished text may mean; the values are ids."""
-        return completing.places(text, asker)
+    def complete_in(self, text: str, asker: Asker, *, everywhere: bool = False) -> list[app_commands.Choice[str]]:
+        """Return the places that an unfinished text may mean; the values are ids. `everywhere` may be one of them."""
+        return completing.places(text, asker, everywhere=everywhere)
 
     def complete_from(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
         """Return the authors that an unfinished text may mean; `within` is what `in` holds. The values are ids."""
-        return completing.authors(text, asker, finding.known_place(within, asker), self._recent)
+        if finding.is_everywhere(within):
+            return completing.authors(text, asker, known_places(asker), self._recent)
+        place = finding.known_place(within, asker)
+        return completing.authors(text, asker, [] if place is None else [place], self._recent)
 
     def complete_label(self, text: str, asker: Asker, within: str | None = None) -> list[app_commands.Choice[str]]:
         """Return the labels that an unfinished text may mean; `within` is what `in` holds."""
@@ -212,52 +247,12 @@ class Desks:
             deadline=deadline,
             clock=self._clock,
             on_progress=on_progress,
+            newest=lambda: (place.last_message_id or 0) if self._lists.hears(place.guild) else None,
         )
 
 
 async def _no_row() -> None:
     """Be the root of a thread where it may not be asked for."""
-
-
-class _Showing:
-    """Say of each row whether it may be shown, by the asker's rights at this moment."""
-
-    def __init__(self, reads: Reads, place: Place, asker: Asker, clock: Callable[[], float]) -> None:
-        self._reads = reads
-        self._place = place
-        self._asker = asker
-        self._clock = clock
-        self._verdict = False
-        self._fresh_until: float | None = None
-
-    async def may_show(self, _row: recall.LogMessage) -> bool:
-        """Ask for the asker's roles again, then for their rights; every row of a desk stands or falls with its place.
-
-        Raises `Unavailable` when that cannot be known now.
-        """
-        if self._fresh_until is None or self._clock() >= self._fresh_until:
-            self._verdict = await self._ask()
-            self._fresh_until = self._clock() + ACCESS_FRESH_SECONDS
-        return self._verdict
-
-    async def _ask(self) -> bool:
-        guild = self._reads.guild_now(self._asker.guild)
-        place = None if guild is None else guild.get_channel_or_thread(self._place.id)
-        if place is None and isinstance(self._place, discord.Thread) and self._place.guild is guild:
-            place = self._place  # archived ones are not kept
-        if guild is None or not is_place(place):
-            return False
-        try:
-            async with asyncio.timeout(ROW_SECONDS):
-                with wrapped_errors():
-                    member = await guild.fetch_member(self._asker.member.id)
-        except TimeoutError:
-            raise Unavailable("discord_down") from None
-        except Unavailable as failure:
-            if isinstance(failure.__cause__, discord.NotFound):
-                return False
-            raise
-        return await may_read(place, guild.me) and await Asker(member, self._asker.here).may_read(place)
 
 
 def _openings(threads: ThreadList) -> dict[int, str]:

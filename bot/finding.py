@@ -8,6 +8,7 @@ read is ever compared, so a name that is found, or found twice, tells nothing of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import discord
 
@@ -20,6 +21,8 @@ from .links import SNOWFLAKE_DIGITS, read_link, read_snowflake
 from .recent import Recent
 from .shown import flatten_name
 
+EVERYWHERE = "everywhere"  # what `in` holds for all that the asker may read
+
 _CHANNEL = re.compile(r"<#([0-9]{1,20})>")
 _USER = re.compile(r"<@!?([0-9]{1,20})>")
 
@@ -28,6 +31,11 @@ class PlaceAmbiguous(Refusal):
     """Say that several channels that the asker can read have that name."""
 
     template = "More than one channel or thread that you can read has that name: pick one from the list."
+
+
+def is_everywhere(text: str | None) -> bool:
+    """Say whether a text means all that the asker may read; a channel of that name is meant by `#everywhere`."""
+    return text is not None and strip(text).lower() == EVERYWHERE
 
 
 async def find_place(text: str, asker: Asker) -> Place:
@@ -67,10 +75,10 @@ def known_place(text: str | None, asker: Asker) -> Place | None:
     return readable[0] if len(readable) == 1 else None
 
 
-def find_author(text: str, asker: Asker, place: Place, recent: Recent) -> str:
+def find_author(text: str, asker: Asker, places: Iterable[Place], recent: Recent) -> str:
     """Return the id of the author that a text means: an id, a mention, or a name that is exactly one author's.
 
-    Known are who wrote in what was read of the place last, and the members of the guild that discord.py holds.
+    Known are who wrote in what was read of the places last, and the members of the guild that discord.py holds.
     Raises `AuthorNotFound`.
     """
     text = strip(text)
@@ -79,8 +87,9 @@ def find_author(text: str, asker: Asker, place: Place, recent: Recent) -> str:
     if number is not None and (mention is not None or len(text) >= SNOWFLAKE_DIGITS):
         return str(number)
     known: set[tuple[str, str]] = set()
-    if asker.may_complete(place):
-        known.update((author.label, author.id) for author in recent.authors(place.id))
+    for place in places:
+        if asker.may_complete(place):
+            known.update((author.label, author.id) for author in recent.authors(place.id))
     for member in asker.guild.members:
         names = (member.display_name, member.global_name, member.name)
         known.update((flatten_name(name), str(member.id)) for name in names if name)

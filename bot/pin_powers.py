@@ -55,7 +55,8 @@ class PinPowers:
             member = None
             if not is_webhook(author_id):
                 member = await self._roles.member(place.guild, author_id, fresh_seconds=POWERS_FRESH_SECONDS)
-            return Powers(pins=not section.pin) if member is None else powers_in(place, member, section)
+            stranger = Powers(pins=not section.pin, is_member=False)
+            return stranger if member is None else powers_in(place, member, section)
 
         return PinAuthority(
             policy_of(section),

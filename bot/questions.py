@@ -26,6 +26,7 @@ LABEL_CHARS = 300  # of a label that is asked for; with any script it still fits
 NAME_CHARS = 60  # of what was typed for an author
 EDGES_KEPT = 24  # windows that Newer can go back through before it returns to the first
 PAGES = 10_000
+EVERYWHERE_ID = 0  # stands for no one place but all that the asker may read; an id is never 0, but may be the guild's
 REACH_DOUBLINGS = 4  # how often a board may read twice as far; a guess: 16 times 2,048 rows are minutes of reading
 
 _PARAMETER = "?recall="
@@ -56,8 +57,9 @@ class Question(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 
 
 class SearchQuestion(Question, frozen=True, array_like=True, tag="s1", kw_only=True):
-    """Hold a search. `before` and `after` are what the asker gave, exclusive; `author_name` is for display.
+    """Hold a search; `place` may be `EVERYWHERE_ID`.
 
+    `before` and `after` are what the asker gave, exclusive; `author_name` is for display.
     `edges` are the windows gone through, as the sequences at which each begins, the shown one last; empty for the
     first. `oldest` is the edge of the shown window, from which Older goes on.
     """
@@ -101,7 +103,8 @@ AnyQuestion: TypeAlias = SearchQuestion | PinsQuestion | StandingsQuestion
 def question_url(question: AnyQuestion, guild_id: int) -> str | None:
     """Return the address that carries a question; null when it does not fit, and then no page can be turned."""
     carried = base64.urlsafe_b64encode(msgspec.msgpack.encode(question)).decode().rstrip("=")
-    url = f"https://discord.com/channels/{guild_id}/{question.place}{_PARAMETER}{carried}"
+    place = f"{guild_id}/{question.place}" if question.place != EVERYWHERE_ID else str(guild_id)
+    url = f"https://discord.com/channels/{place}{_PARAMETER}{carried}"
     return url if len(url) <= URL_CHARS else None
 
 

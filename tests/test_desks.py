@@ -6,10 +6,11 @@ import msgspec
 import pytest
 import simcord
 from recall_bot.config import Config, IdentityConfig, Snowflake
-from recall_bot.desks import ACCESS_FRESH_SECONDS, PublicElsewhere
+from recall_bot.desks import PublicElsewhere
 from recall_bot.errors import PlaceNotFound, Refusal, Unavailable
 from recall_bot.history import Progress
 from recall_bot.queries import OpenDesk
+from recall_bot.showing import ACCESS_FRESH_SECONDS
 
 import recall
 from tests.simcord_shims import archive

@@ -248,7 +248,7 @@ def author(text: str, recent: Recent, place_id: int = CHANNEL, here: int = CHANN
     guild = guild_with()
     place = guild.get_channel_or_thread(place_id)
     assert is_place(place)
-    return find_author(text, asker_in(guild, here), place, recent)
+    return find_author(text, asker_in(guild, here), [place], recent)
 
 
 @pytest.mark.parametrize("text", [str(ADA), f"<@{ADA}>", f" <@!{ADA}> ", "Ada", "@Ada", "ada"])
@@ -331,7 +331,7 @@ def test_no_more_than_discord_takes_is_offered() -> None:
 def complete_authors(text: str, recent: Recent, here: int = CHANNEL, place_id: int = CHANNEL) -> list[str]:
     guild = guild_with()
     place = guild.get_channel_or_thread(place_id)
-    return names(completing.authors(text, asker_in(guild, here), place if is_place(place) else None, recent))
+    return names(completing.authors(text, asker_in(guild, here), [place] if is_place(place) else [], recent))
 
 
 def test_authors_are_completed_people_and_agents_alike() -> None:
@@ -384,7 +384,7 @@ def test_completing_never_fails_whatever_is_typed_and_whoever_is_called_how(type
     for where in (place, asker.here):
         for choices in (
             completing.places(typed, asker),
-            completing.authors(typed, asker, where, recent),
+            completing.authors(typed, asker, [] if where is None else [where], recent),
             completing.labels(typed, asker, where, recent),
         ):
             assert len(choices) <= 25
@@ -399,7 +399,7 @@ async def test_finding_ends_in_a_place_an_author_or_a_refusal(text: str) -> None
     with suppress(Refusal):
         assert is_place(await find_place(text, asker))
     with suppress(Refusal):
-        assert find_author(text, asker, asker.here, recent_with(ADA_WROTE))
+        assert find_author(text, asker, [asker.here], recent_with(ADA_WROTE))
 
 
 async def test_completing_asks_discord_for_nothing(workshop: Workshop) -> None:

@@ -15,7 +15,9 @@ from .. import queries
 from ..access import Place
 from ..answering import Answer, Asking, Interaction, acknowledge, completed, links_of, place_name, respond, turn_pairs
 from ..errors import Refusal
-from ..questions import NAME_CHARS, SearchQuestion
+from ..finding import is_everywhere
+from ..questions import EVERYWHERE_ID, NAME_CHARS, SearchQuestion
+from ..rendering.cards import Links
 from ..rendering.coverage import can_go_on
 from ..rendering.search import SearchView, search_card
 from ..services import Services
@@ -51,7 +53,7 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
     @app_commands.rename(place="in", author="from")
     @app_commands.describe(
         query="What to look for; /…/ is a regular expression, quotes keep a phrase together",
-        place="Channel or thread: an ID, link, mention or name; without it, the one you are in",
+        place="Channel or thread: an ID, link, mention or name, or everywhere; without it, the one you are in",
         author="Who wrote it: an ID, mention or name",
         before="Only older than: a date or time (UTC unless it says), a span back such as 3d, or a message ID",
         after="Only as new as: a date or time (UTC unless it says), a span back such as 3d, or a message ID",
@@ -83,7 +85,7 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
 
     @search.autocomplete("place")
     async def complete_place(interaction: Interaction, text: str) -> list[app_commands.Choice[str]]:
-        return completed(interaction, lambda asker: services.desks.complete_in(text, asker))
+        return completed(interaction, lambda asker: services.desks.complete_in(text, asker, everywhere=True))
 
     @search.autocomplete("author")
     async def complete_author(interaction: Interaction, text: str) -> list[app_commands.Choice[str]]:
@@ -93,19 +95,22 @@ def build(services: Services) -> app_commands.Command[Any, ..., Any]:
     return search
 
 
-async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[SearchQuestion, Place]:
-    """Read what was typed; raises `Refusal`, or `recall.PatternTooLong`, before anything is read of the history."""
+async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[SearchQuestion, Place | None]:
+    """Read what was typed, and return the place that is meant, None for everywhere.
+
+    Raises `Refusal`, or `recall.PatternTooLong`, before anything is read of the history.
+    """
     text = strip(unicodedata.normalize("NFC", typed.query))
     if is_blank(text):
         raise NothingAsked
     recall.parse_query(text)
-    place = await asking.place(typed.place)
+    place = None if is_everywhere(typed.place) else await asking.place(typed.place)
     desks, now = asking.services.desks, asking.services.now()
     before = None if typed.before is None else parse_before(typed.before, now)
     after = None if typed.after is None else parse_after(typed.after, now)
     question = SearchQuestion(
         asker=asking.asker.member.id,
-        place=place.id,
+        place=EVERYWHERE_ID if place is None else place.id,
         upper=upper,
         text=text,
         author=None if typed.author is None else desks.author(typed.author, asking.asker, place),
@@ -121,8 +126,11 @@ async def first_question(asking: Asking, typed: Typed, *, upper: int) -> tuple[S
 
 async def answer(asking: Asking, question: SearchQuestion, place: Place | None = None) -> Answer:
     """Search for what a question asks; access is asked for anew, whenever it was asked first."""
-    place = place or await asking.place(str(question.place))
-    desk = await asking.open(place, after=question.after)
+    if question.place == EVERYWHERE_ID:
+        desk, name, links = await asking.open_everywhere(after=question.after), None, Links(asking.asker.guild.id, 0)
+    else:
+        place = place or await asking.place(str(question.place))
+        desk, name, links = await asking.open(place, after=question.after), place_name(place), links_of(place)
     edge = question.edges[-1] if question.edges else question.before
     request = queries.SearchRequest(
         question.text,
@@ -132,13 +140,13 @@ async def answer(asking: Asking, question: SearchQuestion, place: Place | None =
         order=question.order,
         loose=question.loose,
         offset=question.page * queries.SEARCH_PAGE_HITS,
-        scan=asking.settings(place).search.scan,
+        scan=asking.settings(place or asking.asker.here).search.scan,
     )
     found = await queries.search(desk, request, matcher=asking.services.matcher, asker=str(asking.asker.member.id))
     view = SearchView(
         text=question.text,
-        place=place_name(place),
-        links=links_of(place),
+        place=name,
+        links=links,
         author=_author_name(question, found),
         before=question.before,
         after=question.after,

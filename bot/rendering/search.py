@@ -30,12 +30,13 @@ ASSUMED_UTC = "Times without an offset were read as UTC."
 class SearchView:
     """Hold what was asked, as far as it is shown.
 
-    `place`: the name of the place that was read. `before` and `after` are what the asker gave, exclusive
-    sequences; `edge` is where this window begins, null for the newest message. `page` counts from 0.
+    `place`: the name of the place that was read; null for everywhere, and then each hit says where it is.
+    `before` and `after` are what the asker gave, exclusive sequences; `edge` is where this window begins, null for
+    the newest message. `page` counts from 0.
     """
 
     text: str
-    place: str
+    place: str | None
     links: Links
     author: str | None = None
     before: int | None = None
@@ -51,7 +52,7 @@ def search_card(answer: SearchAnswer, view: SearchView) -> Card:
     """Make the card of one page of a search."""
     said = [_scope(view), *_notes(answer, view)]
     if answer.hits:
-        body = GAP.join(hit_block(hit, answer, view.links) for hit in answer.hits)
+        body = GAP.join(hit_block(hit, answer, view.links, placed=view.place is None) for hit in answer.hits)
     elif view.page:
         body = "There are no more hits in this reach."
     else:
@@ -72,8 +73,8 @@ def _foot(answer: SearchAnswer, first: int) -> str:
     return f"{numbers}, more on the next page" if answer.more else numbers
 
 
-def hit_block(hit: recall.SearchHit, answer: SearchAnswer, links: Links) -> str:
-    """Write one hit, at most `HIT_WIDTH` wide."""
+def hit_block(hit: recall.SearchHit, answer: SearchAnswer, links: Links, *, placed: bool = False) -> str:
+    """Write one hit, at most `HIT_WIDTH` wide. `placed`: with its channel, which each client names for its reader."""
     row = answer.rows.get(hit.sequence)
     source, kind = hit_source(hit, row)
     tags = [kind, "loose" if hit.kind is recall.MatchKind.SUBSEQUENCE else None]
@@ -81,6 +82,7 @@ def hit_block(hit: recall.SearchHit, answer: SearchAnswer, links: Links) -> str:
         [
             named(hit.author),
             when(hit.sequence),
+            *([f"<#{hit.parent or hit.chat_id}>"] if placed else []),
             *(f"*{tag}*" for tag in tags if tag is not None),
             f"[jump]({links.to(hit.sequence, row)})",
         ]
@@ -109,7 +111,7 @@ def hit_source(hit: recall.SearchHit, row: recall.LogMessage | None) -> tuple[st
 
 def _scope(view: SearchView) -> str:
     """Say where was searched, and what narrowed it."""
-    said = [f"In **{inert(view.place, PLACE_CHARS)}**"]
+    said = ["**Everywhere** you can read" if view.place is None else f"In **{inert(view.place, PLACE_CHARS)}**"]
     if view.author is not None:
         said.append(f"from {inert(view.author, PLACE_CHARS)}")
     if view.after is not None:

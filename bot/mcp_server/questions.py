@@ -87,7 +87,7 @@ async def pins(room: Room, asked: PinsArguments, _owner: str | None) -> ToolAnsw
         window = slice(asked.offset, asked.offset + asked.limit)
         board = await queries.settle(place.desk, board, request, lambda found: found.pins[window])
         shown = board.pins[window]
-        where = {pin.sequence: await queries.where_is(place.desk, board, pin.sequence) for pin in shown}
+        where = await queries.where_are(place.desk, board, (pin.sequence for pin in shown))
     authors = {sequence: None if row is None else row.author for sequence, (_, row) in where.items()}
     told = [
         {

@@ -28,6 +28,7 @@ from .pins import (
     WhereIs,
     pins,
     settle,
+    where_are,
     where_is,
 )
 from .search import SEARCH_PAGE_HITS, ExpressionMatcher, SearchAnswer, SearchRequest, search
@@ -104,6 +105,7 @@ __all__ = [
     "search",
     "settle",
     "threads",
+    "where_are",
     "where_is",
     "where_named",
     "widened",

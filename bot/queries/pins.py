@@ -183,7 +183,8 @@ class Reached(Protocol):
 async def where_is(desk: OpenDesk, answer: Reached, sequence: int) -> tuple[WhereIs, recall.LogMessage | None]:
     """Say of a message that an answer names whether it is here, gone from this desk, or was not read.
 
-    Reads at most one row. A row that cannot be read now is `not read`: no error.
+    Reads at most one row. A row that cannot be read now is `not read`: no error. So is one that stored files do not
+    hold: only what was read without a hole shows that it is gone.
     """
     row = answer.rows.get(sequence)
     if row is not None:
@@ -197,10 +198,22 @@ async def where_is(desk: OpenDesk, answer: Reached, sequence: int) -> tuple[Wher
     except Refusal:
         return "not read", None
     if row is None:
-        return "gone", None
+        return ("not read" if desk.is_stored else "gone"), None
     if desk.may_show is not None and not await desk.may_show(row):
         return "not read", None
     return "here", row
+
+
+async def where_are(
+    desk: OpenDesk, answer: Reached, sequences: Iterable[int], *, most: int = BOARD_CHECKS
+) -> dict[int, tuple[WhereIs, recall.LogMessage | None]]:
+    """Say of many messages where they are, as `where_is`; of those that no walk met, Discord is asked for `most`."""
+    wanted = tuple(dict.fromkeys(sequences))
+    unmet = [sequence for sequence in wanted if sequence not in answer.rows and sequence not in answer.gone]
+    passed = set() if desk.is_stored else set(unmet[most:])
+    asked = [sequence for sequence in wanted if sequence not in passed]
+    found = dict(zip(asked, await asyncio.gather(*(where_is(desk, answer, one) for one in asked)), strict=True))
+    return {sequence: found.get(sequence, ("not read", None)) for sequence in wanted}
 
 
 async def settle(

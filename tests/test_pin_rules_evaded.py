@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recall_bot import queries
 from recall_bot.pin_powers import policy_of
-from recall_bot.queries import OpenDesk, PinAuthority, PinPolicy, PinsRequest, Powers, needed_by_boards
+from recall_bot.queries import (
+    MarkerRows,
+    OpenDesk,
+    PinAuthority,
+    PinPolicy,
+    PinsRequest,
+    Powers,
+    known_labels,
+    needed_by_boards,
+)
 from recall_bot.sections import PinsConfig
 
 import recall
@@ -202,3 +212,14 @@ async def test_whoever_edits_an_older_message_into_a_pin_has_pinned_first() -> N
     said = [row(99, BEN, "!pin ^10"), *lines((ADA, "!pin ^10"), (BEN, "!unpin ^10"))]
     assert await room.board(*said) == ({}, ["pinned", "refused", "unpinned"])
     assert (await Room(PinPolicy("moderators")).board(*said))[0] == {10: BEN}
+
+
+async def test_a_refused_pin_suggests_no_label() -> None:
+    said = lines((ADA, "!pin ^10 #plan"), (BEN, "!pin ^10 #mine"), (BEN, "!pin ^11 #other"))
+
+    async def markers(_before: int, _limit: int) -> MarkerRows:
+        return MarkerRows(tuple(said[::-1]), 0)
+
+    desk = dataclasses.replace(Room(PinPolicy("pinner")).desk(*said), markers=markers)
+    assert await known_labels(desk) == ("other", "plan")
+    assert await known_labels(dataclasses.replace(desk, pin_authority=None)) == ("other", "mine", "plan")

@@ -247,6 +247,7 @@ class Desks:
             deadline=deadline,
             clock=self._clock,
             on_progress=on_progress,
+            newest=lambda: (place.last_message_id or 0) if self._lists.hears(place.guild) else None,
         )
 
 

@@ -93,7 +93,12 @@ class HistoryLog:
     public threads that belong to it, each opened by `open_thread`; None for a thread. `after`: a
     sequence at which whoever reads will end, so that nothing is fetched below it in vain. `deadline`: the instant
     on `clock` (seconds) at which the walk ends with what it has; None: never. `on_progress` is called after
-    each page that brought messages. `left_out` names what could not be read, of this walk.
+    each page that brought messages. `newest` returns the id of the channel's newest message, None where it is not told.
+    `left_out` names what could not be read, of this walk.
+
+    Every question has an upper edge, the instant at which it was asked. Where nothing is newer, the newest page is read
+    in place of the one below that edge: then the mirror is sure of the place up to now, and the next question, whose
+    edge is higher, costs nothing.
     """
 
     def __init__(
@@ -106,8 +111,10 @@ class HistoryLog:
         deadline: float | None = None,
         clock: Callable[[], float] = loop_time,
         on_progress: Callable[[Progress], None] | None = None,
+        newest: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._pages = pages
+        self._newest = newest
         self._threads = threads if open_thread is not None else None
         self._open_thread = open_thread
         self._after = after
@@ -128,7 +135,9 @@ class HistoryLog:
         self._failure: Unavailable | recall.WalkStopped | None = None
         self.left_out.clear()
         if self._pages is not None:
-            self._push(_Strand(self._pages, self._bound, None if before is None else self._bound))
+            newest = self._newest()
+            at_top = before is None or (newest is not None and newest < self._bound)
+            self._push(_Strand(self._pages, self._bound, None if at_top else self._bound))
         self._listable = self._threads is not None
         if self._threads is not None:
             if self._threads.torn:

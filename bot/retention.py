@@ -68,7 +68,8 @@ class Retention:
 
     def _narrows(self, place: Place) -> bool:
         where = dict.fromkeys((place.id, place.desk_id))
-        return self._config.settings(guild_id=place.guild_id, channel_ids=where).pins.unpin != "anyone"
+        pins = self._config.settings(guild_id=place.guild_id, channel_ids=where).pins
+        return pins.unpin != "anyone" or pins.per_author > 0
 
     async def _keep_from(self, place: Place) -> int:
         where = dict.fromkeys((place.id, place.desk_id))

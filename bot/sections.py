@@ -7,13 +7,13 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 
 from .links import read_snowflake
+from .queries import Voters
 
 MESSAGE_CHARS_LIMIT: Final = 4_000  # the longest message Discord lets anybody send
 DAY_SECONDS: Final = 86_400
 
 Acknowledge: TypeAlias = Literal["off", "effect", "all"]
 NoticeMode: TypeAlias = Literal["reply", "reaction", "off"]
-VoterKind: TypeAlias = Literal["everyone", "agents", "people", "role"]
 Unpinners: TypeAlias = Literal["anyone", "pinner", "moderators"]
 LineAskers: TypeAlias = Literal["agents", "everyone", "off"]
 Expressions: TypeAlias = Literal["bounded", "always", "off"]
@@ -121,6 +121,11 @@ class PinsConfig(Section, frozen=True):
     per_author: Annotated[int, msgspec.Meta(ge=0, le=250)] = 0
     thread_owner: bool = False
 
+    @property
+    def narrows(self) -> bool:
+        """Say whether a pin or unpin of anybody may be refused."""
+        return self.unpin != "anyone" or bool(self.pin) or self.per_author > 0
+
 
 class StandingsConfig(Section, frozen=True):
     """Hold what carries a topic (supporters, window in messages, refuters; 0: no cap) and who votes."""
@@ -130,7 +135,7 @@ class StandingsConfig(Section, frozen=True):
     require_grounded: bool = True
     refutation_cap: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0
     require_evidential: bool = False
-    voters: VoterKind = "everyone"
+    voters: Voters = "everyone"
     roles: frozenset[Snowflake] = frozenset()
     webhooks: frozenset[Snowflake] = frozenset()
 

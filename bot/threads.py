@@ -141,8 +141,7 @@ class ThreadLists:
 
     def of(self, parent: Parent) -> ThreadList:
         """Return the list of a desk; one that is read anew, and not kept, while nothing is told of its threads."""
-        shard = parent.guild.shard_id
-        if shard in self._silent or not self._hears(shard) or parent.guild.unavailable:
+        if not self.hears(parent.guild):
             unheard = ThreadList(parent, self._bounds)
             unheard.stale = True
             return unheard
@@ -153,6 +152,10 @@ class ThreadLists:
         if len(self._lists) > LISTS_KEPT:
             del self._lists[next(iter(self._lists))]
         return known
+
+    def hears(self, guild: discord.Guild) -> bool:
+        """Say whether what happens in a guild is told now."""
+        return guild.shard_id not in self._silent and self._hears(guild.shard_id) and not guild.unavailable
 
     def silent(self, shard: int) -> None:
         """Take in that the gateway of a shard is interrupted: how far threads reach is not told any more."""

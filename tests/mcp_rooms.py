@@ -33,6 +33,7 @@ class OneRoom:
     def __init__(self, first: int = 10) -> None:
         self.room = GrowingDesk(first)
         self.live = False
+        self.looked_up: list[int] = []  # single rows that were asked for
 
     def offered(self) -> Sequence[str]:
         return (CHANNEL,)
@@ -45,6 +46,7 @@ class OneRoom:
         yield OpenPlace(CHANNEL, 1, (int(CHANNEL),), desk, live=self.live)
 
     async def _row(self, sequence: int) -> recall.LogMessage | None:
+        self.looked_up.append(sequence)
         return next((row for row in self.room.rows if row.sequence == sequence), None)
 
 

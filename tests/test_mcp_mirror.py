@@ -99,8 +99,10 @@ async def test_a_message_in_a_stretch_that_was_not_read_is_not_called_gone(bot: 
     await bot.write(row(at(60), "after the gap"), low=at(50))
     async with client_of(bot.path, GENERAL) as client:
         assert (await call(client, "read", message=str(at(30))))["where"] == "not_read"
+        await bot.write(row(at(61), f"!pin ^{at(30)}"), low=at(55))
+        assert [pin["where"] for pin in (await call(client, "pins"))["pins"]] == ["not_read"]
         opened = await call(client, "open_turn", viewer=VIEWER, window=9)
-        summary = {"first": str(at(0)), "last": str(at(60)), "text": "all of it"}
+        summary = {"first": str(at(0)), "last": str(at(61)), "text": "all of it"}
         assert "cannot stand in" in await refused(client, "compile", turn=opened["turn"], summaries=[summary])
 
 

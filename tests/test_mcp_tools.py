@@ -333,6 +333,20 @@ def test_whatever_is_given_is_answered_or_refused_in_one_sentence(data: st.DataO
         assert "Something went wrong" not in content.text
 
 
+async def test_of_a_long_board_discord_is_asked_for_a_few_messages_and_the_others_are_said_not_to_be_read() -> None:
+    source = OneRoom()
+    source.live = True
+    targets = [source.room.say(f"target {number}") for number in range(40)]
+    for number in range(2_048):
+        source.room.say(f"talk {number}")
+    for target in targets:
+        source.room.say(f"!pin ^{target}")
+    async with asked(source) as client:
+        found = await call(client, "pins", limit=100)
+    assert [pin["where"] for pin in found["pins"]] == ["here"] * 25 + ["not_read"] * 15
+    assert len(source.looked_up) == 25
+
+
 async def test_an_unknown_tool_is_an_error_of_the_protocol(source: OneRoom) -> None:
     async with asked(source) as client:
         with pytest.raises(MCPError, match=r"There is no tool of that name; there are search, pins,"):

@@ -89,7 +89,8 @@ async def test_a_support_without_a_topic_is_refused_and_an_objection_is_not(stag
     )
     assert lines(stage) == []
     await stand(stage, "Object", claim)
-    assert lines(stage) == [f"!object >{claim.id}"]
+    assert lines(stage) == [f"!object >{claim.id} ^{claim.id}"]
+    assert "silenced" in text_of(await ask(stage, "standings"))
 
 
 async def test_a_topic_written_a_little_differently_is_pointed_out_and_not_merged(stage: Stage) -> None:
@@ -155,7 +156,7 @@ async def test_a_reason_that_holds_markers_and_newlines_stays_one_line(stage: St
     await stand(stage, "Object", claim, text="no\n!propose #other Do it\n!pin")
 
     [line] = lines(stage)
-    assert line == f"!object #other >{claim.id} no !propose Do it !pin"
+    assert line == f"!object #other >{claim.id} ^{claim.id} no !propose Do it !pin"
     shown = text_of(await ask(stage, "standings"))
     assert "other" not in shown.replace("another", "")
 

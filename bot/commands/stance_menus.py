@@ -1,6 +1,7 @@
 """*Support* and *Object*, in a message's menu: a form for the topic and the reason, and a line posted for the asker.
 
-The message is the ground of a support, and the target of an objection: nobody types an id. A topic is taken as it is
+The message is the ground of a support, and the target of an objection: nobody types an id. An objection needs a ground
+as well, by default, and whoever points at none points at the message itself. A topic is taken as it is
 written; one that is nearly that of the floor is another topic, and whoever wrote it is told.
 """
 
@@ -50,6 +51,9 @@ NO_VOICE = {
 }
 
 
+_SOMEBODY = recall.PersonAuthor("0", "")
+
+
 class NoTopic(Refusal):
     """Say that a support needs a topic."""
 
@@ -86,7 +90,7 @@ async def supported(interaction: Interaction, services: Services, given: Filled)
 
     async def make(asking: Asking) -> Asked:
         line = trace_line(recall.TraceKind.SUPPORT, given.name, cite=given.message_id, text=given.text)
-        topic = _topic_of(line)
+        topic = _trace_of(line).topic
         if topic is None:
             raise NoTopic
         desk = await message_here(asking, given.message_id)
@@ -100,13 +104,22 @@ async def objected(interaction: Interaction, services: Services, given: Filled) 
     """Object to the message that a form is about."""
 
     async def make(asking: Asking) -> Asked:
-        line = trace_line(recall.TraceKind.OBJECT, given.name, target=given.message_id, text=given.text)
-        topic = _topic_of(line)
+        line = _objection(given)
+        topic = _trace_of(line).topic
         desk = await message_here(asking, given.message_id)
         beside = [] if topic is None else await _nearly(asking, desk, topic)
         return Asked(line, "Objected.", " ".join(beside))
 
     await post_asked(interaction, services, make)
+
+
+def _objection(given: Filled) -> str:
+    """Write an objection to the message of a form, on the grounds that its text points at, or else on the message."""
+    line = trace_line(recall.TraceKind.OBJECT, given.name, target=given.message_id, text=given.text)
+    if _trace_of(line).cites:
+        return line
+    kind, message = recall.TraceKind.OBJECT, given.message_id
+    return trace_line(kind, given.name, target=message, cite=message, text=given.text)
 
 
 def resembling(topic: str, floor: Iterable[str]) -> list[str]:
@@ -173,11 +186,9 @@ def _voice(asking: Asking) -> list[str]:
     return [] if heard else [NO_VOICE[electorate.voters]]
 
 
-def _topic_of(line: str) -> str | None:
-    (trace,) = recall.resolve_traces(
-        line, None, author=recall.PersonAuthor(id="0", label=""), sequence=0, dialect=queries.DIALECT
-    )
-    return trace.topic
+def _trace_of(line: str) -> recall.Trace:
+    (trace,) = recall.resolve_traces(line, None, author=_SOMEBODY, sequence=0, dialect=queries.DIALECT)
+    return trace
 
 
 def _named(topic: str) -> str:

@@ -150,6 +150,7 @@ def _open(
         read_row=log.read_row,
         address=address,
         openings=lambda: threads,
+        is_stored=True,
     )
 
 

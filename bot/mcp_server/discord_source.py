@@ -23,6 +23,7 @@ from ..errors import PlaceNotFound, Refusal, Unavailable
 from ..failures import wrapped_answers
 from ..host import HostError
 from ..links import read_link, read_snowflake
+from ..pin_powers import sections_in
 from ..places import place_ids
 from ..readiness import NotReady, check_content_access
 from ..recent import Recent
@@ -65,7 +66,8 @@ class DiscordSource:
         self._lock = asyncio.Lock()
         self._loaded: dict[int, float] = {}
         reads = make_reads(client, config, None, State(IN_MEMORY, now=time.time), clock=clock)
-        self._desks = Desks(reads, ThreadLists(reads.bounds, hears=lambda _: False), Recent(), clock=clock)
+        lists = ThreadLists(reads.bounds, hears=lambda _: False)
+        self._desks = Desks(reads, lists, Recent(), clock=clock, pin_rules=sections_in(config))
 
     def offered(self) -> Sequence[str]:
         """See `Source`."""

@@ -139,6 +139,7 @@ class MirrorFile:
             read_row=log.read_row,
             address=address,
             openings=lambda: threads,
+            is_stored=True,
             is_webhook=self._webhooks().__contains__,
         )
 

@@ -17,7 +17,7 @@ from .foreseen import foreseen
 from .keeping import needed_by_boards
 from .labels import known_labels
 from .overruns import Overrun, OverrunsAnswer, overruns
-from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning, foretold
+from .pin_rules import AUTHORS_ASKED, PinAuthority, PinPolicy, PinRights, Powers, Unpinning, WhyRefused, foretold
 from .pins import (
     BOARD_CHECKS,
     BOARD_LIMIT,
@@ -28,6 +28,7 @@ from .pins import (
     WhereIs,
     pins,
     settle,
+    where_are,
     where_is,
 )
 from .search import SEARCH_PAGE_HITS, ExpressionMatcher, SearchAnswer, SearchRequest, search
@@ -88,6 +89,7 @@ __all__ = [
     "Unpinning",
     "Voters",
     "WhereIs",
+    "WhyRefused",
     "around",
     "chronological",
     "context",
@@ -103,6 +105,7 @@ __all__ = [
     "search",
     "settle",
     "threads",
+    "where_are",
     "where_is",
     "where_named",
     "widened",

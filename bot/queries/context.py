@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,7 +12,7 @@ from recall.text import collapse, cut, shown
 
 from ..errors import Refusal
 from .desk import DIALECT, AnswerCoverage, OpenDesk, read
-from .pins import PinsAnswer, PinsRequest, board_of, settle, where_is
+from .pins import PinsAnswer, PinsRequest, board_of, settle, where_are
 from .standings import StandingsRequest, standings_of
 
 
@@ -111,8 +110,8 @@ def _teammates(rows: Iterable[recall.LogMessage], viewer: recall.Author) -> tupl
 async def _read_pins(desk: OpenDesk, board: PinsAnswer) -> tuple[tuple[recall.Pin, ...], tuple[recall.RowAuthor, ...]]:
     """Return the working set with its excerpts, and who wrote what is pinned, as far as that can be read."""
     wanted = _working(board)
-    found = await asyncio.gather(*(where_is(desk, board, pin.sequence) for pin in wanted))
-    rows = {pin.sequence: row for pin, (_, row) in zip(wanted, found, strict=True) if row is not None}
+    found = await where_are(desk, board, (pin.sequence for pin in wanted))
+    rows = {sequence: row for sequence, (_, row) in found.items() if row is not None}
     pins = tuple(msgspec.structs.replace(pin, excerpt=_excerpt(rows.get(pin.sequence))) for pin in wanted)
     return pins, tuple(recall.RowAuthor(row.sequence, row.author) for row in rows.values())
 

@@ -83,7 +83,8 @@ class OpenDesk:
     is gone; may raise. `read_again`: likewise reads one that was met before as it is now. `markers`: the marker
     rows older than a sequence, at most so many, where they are known without reading the log; null where they
     are not. `address`: reads a message link of this place where a marker takes `^N`. `openings`: the names of the
-    desk's threads that are known, by their roots. `is_webhook`: whether an author's id is a webhook's, as far as that
+    desk's threads that are known, by their roots. `is_stored`: whether all of it is read from files, at no cost, which
+    may not hold everything. `is_webhook`: whether an author's id is a webhook's, as far as that
     is known. `roles_of`: the roles that an author holds now, none for one who left; null where nobody's roles are
     known. `pin_authority`: the rules on pins and unpins; null where they are not known, and everybody may.
     """
@@ -98,6 +99,7 @@ class OpenDesk:
     markers: Callable[[int, int], Awaitable[MarkerRows]] | None = None
     address: Callable[[str], int | None] | None = None
     openings: Callable[[], Mapping[int, str]] | None = None
+    is_stored: bool = False
     is_webhook: Callable[[str], bool] | None = None
     roles_of: Callable[[str], Awaitable[frozenset[int]]] | None = None
     pin_authority: PinAuthority | None = None

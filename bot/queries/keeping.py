@@ -25,8 +25,9 @@ def needed_by_boards(
     """Return which sequences must stay for the boards of a desk and of each of its threads.
 
     `rows` are the rows of the desk that may hold markers, in any order; `going` are those that are old. `threads`: the
-    ids of the desk's threads. `narrowed`: whether not everybody may unpin; whose right it was is not known here and
-    may change, so what was ever pinned stays then.
+    ids of the desk's threads. `narrowed`: whether not everybody may unpin, or pins of one author are bounded;
+    whose right it was is not known here and may change, and what was taken off had its place among an author's pins,
+    so what was ever pinned stays then.
     """
     chronological = sorted(rows, key=lambda row: row.sequence)
     about = {row.sequence: _targets(row, address) for row in chronological}

@@ -16,6 +16,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import recall
@@ -27,14 +28,25 @@ AUTHORS_ASKED = 50  # authors whose rights, and threads whose owners, are asked 
 K = TypeVar("K")
 V = TypeVar("V")
 
+
+class WhyRefused(StrEnum):
+    """Name the rule by which a directive was refused."""
+
+    NO_ROLE = "no role"
+    NOT_PINNER = "not the pinner"
+    NOT_MODERATOR = "not a moderator"
+    TOO_MANY = "too many"
+
+
 Unpinning: TypeAlias = Literal["anyone", "pinner", "moderators"]
 
 
 class Powers(NamedTuple):
-    """Say what an author may now: moderate the channel, and pin in it."""
+    """Say what an author may now: moderate the channel, and pin in it; and whether they are still a member."""
 
     moderates: bool = False
     pins: bool = True
+    is_member: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +91,20 @@ class PinRights:
     threads: Mapping[int, int | None] = field(default_factory=dict)  # of marker rows, by sequence
     unasked: int = 0
 
-    def rule(self) -> recall.PinRule | None:
-        """Return the rule for one fold, which it counts along; null where nothing is refused."""
-        return _Rule(self).allows if self.policy.narrows else None
+    def rule(self, refused: dict[recall.PinDirective, WhyRefused] | None = None) -> recall.PinRule | None:
+        """Return the rule for one fold, which it counts along; null where nothing is refused.
+
+        `refused` takes in what it refuses, and why.
+        """
+        return _Rule(self, {} if refused is None else refused).allows if self.policy.narrows else None
 
 
 class _Rule:
     """Judge the directives of one fold, in their order. `wanted` collects whose rights decide and are not known."""
 
-    def __init__(self, rights: PinRights) -> None:
+    def __init__(self, rights: PinRights, refused: dict[recall.PinDirective, WhyRefused]) -> None:
         self._rights = rights
+        self._refused = refused
         self._policy = rights.policy
         self._pinner: dict[recall.Sequence, str] = {}
         self._held: Counter[str] = Counter()
@@ -97,18 +113,23 @@ class _Rule:
     def allows(self, directive: recall.PinDirective, pin: recall.Pin | None) -> bool:
         """Say whether a directive may act on the pin of its target, if there is one."""
         author = recall.author_id(directive.author)
-        if directive.action is recall.PinAction.UNPIN:
-            if not self._may_replace(author, directive, pin):
-                return False
-            self._take_off(directive.target)
-            return True
-        may_pin = self._may_pin(author, directive, pin) and self._may_replace(author, directive, pin, again=True)
-        if not may_pin or self._is_full(author, directive.target):
+        why = self._why(author, directive, pin)
+        if why is not None:
+            self._refused[directive] = why
             return False
         self._take_off(directive.target)
-        self._pinner[directive.target] = author
-        self._held[author] += 1
+        if directive.action is recall.PinAction.PIN:
+            self._pinner[directive.target] = author
+            self._held[author] += 1
         return True
+
+    def _why(self, author: str, directive: recall.PinDirective, pin: recall.Pin | None) -> WhyRefused | None:
+        pinning = directive.action is recall.PinAction.PIN
+        if pinning and not self._may_pin(author, directive, pin):
+            return WhyRefused.NO_ROLE
+        if not self._may_replace(author, directive, pin, again=pinning):
+            return WhyRefused.NOT_PINNER if self._policy.unpin == "pinner" else WhyRefused.NOT_MODERATOR
+        return WhyRefused.TOO_MANY if pinning and self._is_full(author, directive.target) else None
 
     def _may_pin(self, author: str, directive: recall.PinDirective, pin: recall.Pin | None) -> bool:
         if not self._policy.by_role or self._powers(author).pins:
@@ -139,7 +160,8 @@ class _Rule:
     def _moderates(self, author: str, directive: recall.PinDirective, pin: recall.Pin | None) -> bool:
         if self._powers(author).moderates:
             return True
-        thread = self._rights.threads.get(directive.sequence) if self._policy.thread_owner else None
+        owning = self._policy.thread_owner and self._powers(author).is_member
+        thread = self._rights.threads.get(directive.sequence) if owning else None
         if thread is None or (pin is not None and self._rights.threads.get(pin.pinned_at) != thread):
             return False
         if thread not in self._rights.owners:
@@ -152,7 +174,7 @@ class _Rule:
         return self._rights.powers.get(author, _PLAIN_AND_UNKNOWN)
 
 
-_PLAIN_AND_UNKNOWN = Powers(moderates=False, pins=False)
+_PLAIN_AND_UNKNOWN = Powers(moderates=False, pins=False, is_member=False)
 
 
 def foretold(policy: PinPolicy, powers: Powers, directive: recall.PinDirective) -> bool | None:
@@ -178,7 +200,7 @@ async def rights_over(
     threads = {row.sequence: authority.thread_of(row) for row in markers}
     rights = PinRights(authority.policy, threads=threads)
     while True:
-        rule = _Rule(rights)
+        rule = _Rule(rights, {})
         recall.pin_history(markers, allows=rule.allows, dialect=DIALECT, address=address)
         left = AUTHORS_ASKED - len(rights.powers) - len(rights.owners)
         asked = list(rule.wanted)[::-1][:left]  # those who decided last first

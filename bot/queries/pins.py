@@ -32,7 +32,7 @@ from .desk import (
     rows_of,
     showable,
 )
-from .pin_rules import PinRights, rights_over
+from .pin_rules import PinRights, WhyRefused, rights_over
 
 BOARD_MARKER_SCAN = 20_000  # marker rows below the walk; at one in a hundred messages, two million messages
 BOARD_LIMIT = 250  # live pins a board can show, the number Discord allows of its own
@@ -78,7 +78,7 @@ class PinsAnswer:
     and `beyond` how many more were asked for. `working`: the sequences of the pins that every agent's context carries,
     whatever label was asked for. `labels`: those of live pins, most recent first. `rows`: pinned rows and marker rows
     that are sure. `gone`: the pinned messages that the reach would have shown and did not, where it is whole.
-    `reach`: what it was folded from, null where that is not told.
+    `refused`: why directives were, which did nothing. `reach`: what it was folded from, null where that is not told.
     """
 
     pins: tuple[recall.Pin, ...]
@@ -90,6 +90,7 @@ class PinsAnswer:
     gone: frozenset[int]
     board: tuple[recall.Pin, ...] = ()
     beyond: int = 0
+    refused: Mapping[recall.PinDirective, WhyRefused] = field(default_factory=dict)
     reach: BoardReach | None = field(default=None, repr=False)  # asyncio writes out what a task returns
 
     @property
@@ -135,6 +136,7 @@ def board_rows(desk: OpenDesk, reach: BoardReach) -> tuple[recall.LogMessage, ..
 def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer:
     rows = board_rows(desk, reach)
     unsure = reach.seen.keys() - reach.checked
+    refused: dict[recall.PinDirective, WhyRefused] = {}
     most = len(rows) * recall.PIN_MARKER_CAP
     live = tuple(
         msgspec.structs.replace(pin, excerpt=None) if pin.sequence in unsure else pin
@@ -148,7 +150,7 @@ def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer
     return PinsAnswer(
         pins=shown,
         working=frozenset(pin.sequence for pin in board[: request.working_set]),
-        events=recall.pin_history(rows, allows=reach.rights.rule(), dialect=DIALECT, address=desk.address),
+        events=recall.pin_history(rows, allows=reach.rights.rule(refused), dialect=DIALECT, address=desk.address),
         labels=tuple(dict.fromkeys(pin.label for pin in live if pin.label is not None)),
         coverage=reach.coverage,
         rows=known,
@@ -159,6 +161,7 @@ def _fold(desk: OpenDesk, request: PinsRequest, reach: BoardReach) -> PinsAnswer
         ),
         board=board,
         beyond=len(asked) - len(shown),
+        refused=refused,
         reach=reach,
     )
 
@@ -180,7 +183,8 @@ class Reached(Protocol):
 async def where_is(desk: OpenDesk, answer: Reached, sequence: int) -> tuple[WhereIs, recall.LogMessage | None]:
     """Say of a message that an answer names whether it is here, gone from this desk, or was not read.
 
-    Reads at most one row. A row that cannot be read now is `not read`: no error.
+    Reads at most one row. A row that cannot be read now is `not read`: no error. So is one that stored files do not
+    hold: only what was read without a hole shows that it is gone.
     """
     row = answer.rows.get(sequence)
     if row is not None:
@@ -194,10 +198,22 @@ async def where_is(desk: OpenDesk, answer: Reached, sequence: int) -> tuple[Wher
     except Refusal:
         return "not read", None
     if row is None:
-        return "gone", None
+        return ("not read" if desk.is_stored else "gone"), None
     if desk.may_show is not None and not await desk.may_show(row):
         return "not read", None
     return "here", row
+
+
+async def where_are(
+    desk: OpenDesk, answer: Reached, sequences: Iterable[int], *, most: int = BOARD_CHECKS
+) -> dict[int, tuple[WhereIs, recall.LogMessage | None]]:
+    """Say of many messages where they are, as `where_is`; of those that no walk met, Discord is asked for `most`."""
+    wanted = tuple(dict.fromkeys(sequences))
+    unmet = [sequence for sequence in wanted if sequence not in answer.rows and sequence not in answer.gone]
+    passed = set() if desk.is_stored else set(unmet[most:])
+    asked = [sequence for sequence in wanted if sequence not in passed]
+    found = dict(zip(asked, await asyncio.gather(*(where_is(desk, answer, one) for one in asked)), strict=True))
+    return {sequence: found.get(sequence, ("not read", None)) for sequence in wanted}
 
 
 async def settle(

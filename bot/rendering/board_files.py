@@ -13,7 +13,7 @@ from ..links import seconds_of
 from ..queries import PinsAnswer, Standing, WhereIs
 from .coverage import coverage_note
 from .inert import inert
-from .pin_rules import judged_notes
+from .pin_rules import judged_notes, refused_words
 from .pins import OTHER_PINS, Found, PinsView, beyond_note, event_words, history_events, row_text
 from .spoilers import inert_excerpt, inert_text
 
@@ -21,10 +21,10 @@ from .spoilers import inert_excerpt, inert_text
 def board_json(answer: PinsAnswer, found: Found, label: str | None = None) -> bytes:
     """Return `{"pins": […], "coverage": {…}, …}` in wire form, ids as strings; the first two as the command line does.
 
-    `history` holds every pin and unpin still in the log, newest first, with what became of it; with a label, those of
-    what was pinned under it. `beyond` counts live pins over the bound of a board. `gone` and `not_read` name the
-    pinned messages that are so; `last_seen` names those whose line could not be read again, so that the pin is as it
-    was last seen.
+    `history` holds every pin and unpin still in the log, newest first, with what became of it and, where that is
+    `refused`, `why`; with a label, those of what was pinned under it. `beyond` counts live pins over the bound of a
+    board. `gone` and `not_read` name the pinned messages that are so; `last_seen` names those whose line could not be
+    read again, so that the pin is as it was last seen.
     """
     where = {pin.sequence: found.get(pin.sequence, ("not read", None)) for pin in answer.pins}
     wire = {
@@ -33,10 +33,15 @@ def board_json(answer: PinsAnswer, found: Found, label: str | None = None) -> by
         "beyond": answer.beyond,
         "gone": [str(sequence) for sequence, (at, _) in where.items() if at == "gone"],
         "not_read": [str(sequence) for sequence, (at, _) in where.items() if at == "not read"],
-        "history": [recall.to_wire(event, string_ids=True) for event in history_events(answer, label)],
+        "history": [_event_wire(event, answer) for event in history_events(answer, label)],
         "last_seen": [str(pin.sequence) for pin in answer.pins if answer.standing(pin) == "last seen"],
     }
     return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
+
+
+def _event_wire(event: recall.PinEvent, answer: PinsAnswer) -> dict[str, object]:
+    why = answer.refused.get(event.directive) if event.effect is recall.PinEffect.REFUSED else None
+    return {**recall.to_wire(event, string_ids=True), "why": None if why is None else str(why)}
 
 
 def _excerpted(pin: recall.Pin, row: recall.LogMessage | None) -> recall.Pin:
@@ -77,7 +82,7 @@ def _event(event: recall.PinEvent, answer: PinsAnswer, view: PinsView) -> str:
     line = view.links.to(directive.sequence, answer.rows.get(directive.sequence))
     target = view.links.to(directive.target, answer.rows.get(directive.target))
     said = f"- {iso_instant(directive.sequence)} {author} {event_words(event)} <{target}>"
-    return f"{said}{label}{note} (<{line}>)"
+    return f"{said}{label}{note} {refused_words(event, answer)}".rstrip() + f" (<{line}>)"
 
 
 def iso_instant(sequence: int) -> str:

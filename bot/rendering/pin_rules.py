@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from ..queries import PinPolicy, PinRights
+import recall
+
+from ..queries import PinPolicy, PinRights, PinsAnswer, WhyRefused
 from .cards import counted
+
+NO_ROLES = "Nobody's roles are known here, so everybody's pins and unpins count."
 
 _UNPINNERS = {
     "pinner": "a pin is taken off by whoever pinned it, or by a moderator",
     "moderators": "a pin is taken off by a moderator",
 }
+
+
+_REFUSED = {
+    WhyRefused.NO_ROLE: "their roles do not pin here",
+    WhyRefused.NOT_PINNER: "it is another's pin, and they are no moderator",
+    WhyRefused.NOT_MODERATOR: "they are no moderator",
+    WhyRefused.TOO_MANY: "they have as many pins as one may have",
+}
+
+
+def refused_words(event: recall.PinEvent, answer: PinsAnswer) -> str:
+    """Say why a directive was refused, by the rights of now; nothing for one that was not."""
+    why = answer.refused.get(event.directive) if event.effect is recall.PinEffect.REFUSED else None
+    return "" if why is None else f"({_REFUSED[why]})"
 
 
 def pin_rules_words(policy: PinPolicy) -> str:

@@ -13,7 +13,7 @@ from ..queries import PinsAnswer, Standing, WhereIs
 from .cards import PLACE_CHARS, Card, Links, counted, named, paged, when
 from .coverage import coverage_note
 from .inert import fitted, inert, width
-from .pin_rules import judged_notes
+from .pin_rules import judged_notes, refused_words
 from .spoilers import inert_excerpt, inert_text
 
 PAGE_PINS = 12  # the whole working set, as it is by default
@@ -191,7 +191,7 @@ def event_line(event: recall.PinEvent, answer: PinsAnswer, links: Links) -> str:
     ]
     if directive.action is recall.PinAction.PIN:
         said += [*_label(directive.label), *_note(directive.note, EVENT_NOTE_CHARS)]
-    return " ".join(said)
+    return " ".join([*said, refused_words(event, answer)]).rstrip()
 
 
 def _card(body: str, answer: PinsAnswer, view: PinsView, *, pages: int, short: bool = False) -> Card:

@@ -189,3 +189,16 @@ async def test_a_moderator_of_another_channel_is_none_here(env: simcord.Env) -> 
     forbid(stage, mod.id, manage_messages=False)
     await env.advance_time(6)
     assert "the plan" in await board_of(stage)
+
+
+async def test_the_status_of_a_channel_names_the_rules_there(env: simcord.Env) -> None:
+    stage = await set_stage(env, rules(unpin="pinner", per_author=3))
+    status = text_of(await ask(stage, "recall status"))
+    assert "**Pins:** The rules here: a pin is taken off by whoever pinned it, or by a moderator; one author" in status
+
+
+async def test_whoever_edits_an_older_message_into_a_pin_has_pinned_first() -> None:
+    room = Room(PinPolicy("pinner"))
+    said = [row(99, BEN, "!pin ^10"), *lines((ADA, "!pin ^10"), (BEN, "!unpin ^10"))]
+    assert await room.board(*said) == ({}, ["pinned", "refused", "unpinned"])
+    assert (await Room(PinPolicy("moderators")).board(*said))[0] == {10: BEN}

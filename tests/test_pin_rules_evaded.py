@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recall_bot import queries
 from recall_bot.pin_powers import policy_of
-from recall_bot.queries import OpenDesk, PinAuthority, PinPolicy, PinsRequest, Powers, needed_by_boards
+from recall_bot.queries import (
+    MarkerRows,
+    OpenDesk,
+    PinAuthority,
+    PinPolicy,
+    PinsRequest,
+    Powers,
+    known_labels,
+    needed_by_boards,
+)
 from recall_bot.sections import PinsConfig
 
 import recall
@@ -189,3 +199,27 @@ async def test_a_moderator_of_another_channel_is_none_here(env: simcord.Env) -> 
     forbid(stage, mod.id, manage_messages=False)
     await env.advance_time(6)
     assert "the plan" in await board_of(stage)
+
+
+async def test_the_status_of_a_channel_names_the_rules_there(env: simcord.Env) -> None:
+    stage = await set_stage(env, rules(unpin="pinner", per_author=3))
+    status = text_of(await ask(stage, "recall status"))
+    assert "**Pins:** The rules here: a pin is taken off by whoever pinned it, or by a moderator; one author" in status
+
+
+async def test_whoever_edits_an_older_message_into_a_pin_has_pinned_first() -> None:
+    room = Room(PinPolicy("pinner"))
+    said = [row(99, BEN, "!pin ^10"), *lines((ADA, "!pin ^10"), (BEN, "!unpin ^10"))]
+    assert await room.board(*said) == ({}, ["pinned", "refused", "unpinned"])
+    assert (await Room(PinPolicy("moderators")).board(*said))[0] == {10: BEN}
+
+
+async def test_a_refused_pin_suggests_no_label() -> None:
+    said = lines((ADA, "!pin ^10 #plan"), (BEN, "!pin ^10 #mine"), (BEN, "!pin ^11 #other"))
+
+    async def markers(_before: int, _limit: int) -> MarkerRows:
+        return MarkerRows(tuple(said[::-1]), 0)
+
+    desk = dataclasses.replace(Room(PinPolicy("pinner")).desk(*said), markers=markers)
+    assert await known_labels(desk) == ("other", "plan")
+    assert await known_labels(dataclasses.replace(desk, pin_authority=None)) == ("other", "mine", "plan")

@@ -184,6 +184,8 @@ class Notices:
             watch.acting = True
             try:
                 await self._act(watch, watch.over)
+            except discord.NotFound:
+                _log.debug("notice dropped, its message is gone: message=%d", watch.message.id)  # as a proxy does
             except REQUEST_FAILURES as error:
                 _log.warning("notice refused: message=%d (%s)", watch.message.id, described(error))
             finally:

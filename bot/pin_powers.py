@@ -15,14 +15,20 @@ import discord
 import recall
 
 from .access import Place
-from .config import PinsConfig
+from .config import Config, PinsConfig
 from .errors import Unavailable
 from .failures import wrapped_errors
+from .places import place_ids
 from .queries import PinAuthority, PinPolicy, Powers
 from .roles import Roles
 
 POWERS_FRESH_SECONDS: Final = 5.0  # how long a member's roles stand, so that one answer asks for each once
 OWNERS_KEPT: Final = 10_000  # threads; which was asked for longest ago is forgotten first
+
+
+def sections_in(config: Config) -> Callable[[Place], PinsConfig]:
+    """Return what knows what is configured for pins in a place, the tables of its guild and channels applied."""
+    return lambda place: config.settings(guild_id=place.guild.id, channel_ids=place_ids(place)).pins
 
 
 def policy_of(section: PinsConfig) -> PinPolicy:

@@ -121,6 +121,11 @@ class PinsConfig(Section, frozen=True):
     per_author: Annotated[int, msgspec.Meta(ge=0, le=250)] = 0
     thread_owner: bool = False
 
+    @property
+    def narrows(self) -> bool:
+        """Say whether a pin or unpin of anybody may be refused."""
+        return self.unpin != "anyone" or bool(self.pin) or self.per_author > 0
+
 
 class StandingsConfig(Section, frozen=True):
     """Hold what carries a topic (supporters, window in messages, refuters; 0: no cap) and who votes."""

@@ -9,15 +9,14 @@ import discord
 
 import recall
 
-from .access import Place
-from .config import Config, PinsConfig
+from .config import Config
 from .desks import Desks, address_reader
 from .housekeeping import Housekeeping
 from .matcher import Matcher
 from .matchers import ExpressionsOff
 from .mirror import Mirror
 from .pages import Reads
-from .places import place_ids
+from .pin_powers import sections_in
 from .posting import Posts
 from .prewarm import Prewarm
 from .recent import Recent
@@ -97,12 +96,9 @@ def make_services(
     """Return what the commands work with; `clock` counts seconds and never goes back, `now` tells the time."""
     recent = Recent()
 
-    def pin_rules(place: Place) -> PinsConfig:
-        return config.settings(guild_id=place.guild.id, channel_ids=place_ids(place)).pins
-
     return Services(
         config=config,
-        desks=Desks(reads, lists, recent, clock=clock, pin_rules=pin_rules),
+        desks=Desks(reads, lists, recent, clock=clock, pin_rules=sections_in(config)),
         matcher=matcher,
         recent=recent,
         walks=Walks(guild_walks=config.search.guild_walks, clock=clock),

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 from mcp import Client
 from recall_bot.__main__ import app
-from recall_bot.config import Config
+from recall_bot.config import Config, PinsConfig
 from recall_bot.mcp_server.discord_source import RIGHTS_FRESH_SECONDS, NoIdentity, NotLetIn, open_discord
 from recall_bot.mcp_server.serving import make_server, open_room
 from recall_bot.state import State
@@ -90,14 +90,28 @@ class Clock:
 
 
 @asynccontextmanager
-async def client_of(identity: int, *listed: int, clock: Clock | None = None) -> AsyncIterator[Client]:
-    config = Config(mcp=msgspec.structs.replace(Config().mcp, identity=identity))
+async def client_of(
+    identity: int, *listed: int, clock: Clock | None = None, pins: PinsConfig | None = None
+) -> AsyncIterator[Client]:
+    config = Config(mcp=msgspec.structs.replace(Config().mcp, identity=identity), pins=pins or PinsConfig())
     async with (
         open_discord(config, "token", listed, clock=clock or Clock()) as source,
         open_room(config, source, State(":memory:", now=lambda: 0)) as room,
         Client(make_server(room)) as client,
     ):
         yield client
+
+
+async def test_a_board_is_judged_by_the_rules_and_the_rights_of_this_moment(server: MembersServer) -> None:
+    target = FIRST_ID + CHANNEL
+    server.messages[CHANNEL] += numbered(CHANNEL, "", "", f"!pin ^{target}", f"!unpin ^{target}")[2:]
+    async with client_of(ADA, CHANNEL) as client:
+        assert (await call(client, "pins"))["pins"] == []
+    async with client_of(ADA, CHANNEL, pins=PinsConfig(unpin="moderators")) as client:
+        board = await call(client, "pins")
+        assert [pin["id"] for pin in board["pins"]] == [str(target)]
+        assert board["rules"] == "moderators"
+        assert "The rules here: a pin is taken off by a moderator." in board["text"]
 
 
 async def test_a_listed_channel_is_read_with_its_threads_and_called_verified(server: MembersServer) -> None:
@@ -167,6 +181,28 @@ async def test_an_archived_thread_of_a_listed_channel_is_found_by_its_id(server:
         server.channels[0]["permission_overwrites"] = [HIDDEN, SHOWN_TO_BOT]
         clock.now = RIGHTS_FRESH_SECONDS
         assert "is offered here" in await refused(client, "search", query="ago", channel=str(THREAD + 7))
+
+
+async def test_threads_and_single_messages_are_read_as_before_once_a_guild_was_loaded_anew(
+    server: MembersServer,
+) -> None:
+    old = numbered(THREAD + 7, "from long ago")
+    server.archived = {CHANNEL: [thread(THREAD + 7, "old", CHANNEL, last_message_id=old[-1]["id"])]}
+    server.messages[THREAD + 7] = old
+    pinned = message(CHANNEL, f"!pin ^{FIRST_ID + THREAD}\n!pin ^{FIRST_ID + THREAD + 7}", id=str(FIRST_ID + 9 * HOUR))
+    server.messages[CHANNEL].append(pinned)
+    server.channels[0]["last_message_id"] = pinned["id"]
+    clock = Clock()
+    async with client_of(ADA, CHANNEL, clock=clock) as client:
+        for round_number in range(3):
+            clock.now = round_number * RIGHTS_FRESH_SECONDS
+            found = await call(client, "search", query="a", sort="newest")
+            assert {"inside a thread", "from long ago"} <= set(said(frames_in(found["text"])["Found messages"]))
+            assert found["coverage"]["left_out"] == []
+            board = await call(client, "pins")
+            assert [pin["where"] for pin in board["pins"]] == ["here", "here"]
+            around = await call(client, "read", message=str(FIRST_ID + THREAD), channel="plan")
+            assert around["where"] == "here"
 
 
 async def test_discord_being_down_is_said_and_not_taken_for_nothing(server: MembersServer) -> None:

@@ -17,7 +17,9 @@ from ..answering import Interaction, acknowledge, log_failure, tell
 from ..errors import Refusal, sentence_of
 from ..mirror import MirrorDown
 from ..mirror.upkeep import erase_author, stored
+from ..pin_powers import policy_of
 from ..places import place_ids
+from ..rendering.pin_rules import pin_rules_words
 from ..services import Services
 
 NEEDED = (
@@ -55,6 +57,8 @@ are told by how much they run over, a marker that counts gets a 📌, and other 
 `!search`, `!pins` and the like (`!recall help` tells them how). `/recall disable` ends that.
 **What is stored.** The channel is the only log. Recall keeps a copy of what it has read, to ask Discord less; \
 `/recall status` says how much, `/recall forget-me` erases what you wrote from it for good.
+**Who may.** Everybody pins and takes off, unless the rules here say otherwise (`/recall status`); \
+`/pins show: history` lists every line, with what was refused and why.
 The board is not Discord's own pins: Recall neither reads nor changes those."""
 
 
@@ -130,6 +134,8 @@ async def _switch(services: Services, asker: Asker, *, on: bool) -> str:
 async def _status(services: Services, here: Place) -> str:
     on = services.is_enabled(place_ids(here))
     lines = [f"**Unasked:** {'on' if on else 'off'} in <#{place_ids(here)[-1]}> and its threads."]
+    pins = services.config.settings(guild_id=here.guild.id, channel_ids=place_ids(here)).pins
+    lines.append(f"**Pins:** {pin_rules_words(policy_of(pins)) or 'everybody pins and takes off.'}")
     lines.append(f"**Stored:** {await _stored(services, place_ids(here)[-1])}")
     missing = [name for name in NEEDED if not getattr(here.permissions_for(here.guild.me), name)]
     named = ", ".join(name.replace("_", " ").title() for name in missing)

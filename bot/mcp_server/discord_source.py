@@ -1,7 +1,7 @@
 """Read from Discord itself, with the bot's token and without a gateway: what is listed, and a member may read.
 
-Nothing is told to a server without a gateway. So the rights in a guild, its channels and its roles are loaded anew
-when they are older than `RIGHTS_FRESH_SECONDS`, and one question is read at a time, by the rights it began with. The
+Nothing is told to a server without a gateway. So a guild with its channels, roles and active threads is loaded anew
+when that is older than `RIGHTS_FRESH_SECONDS`, and one question is read at a time, by the rights it began with. The
 member whose rights count is asked for at each question, and again before rows are shown. A channel that is not
 listed, one that the member may not read and one that does not exist are spoken of in the same words.
 """
@@ -23,6 +23,7 @@ from ..errors import PlaceNotFound, Refusal, Unavailable
 from ..failures import wrapped_answers
 from ..host import HostError
 from ..links import read_link, read_snowflake
+from ..pin_powers import sections_in
 from ..places import place_ids
 from ..readiness import NotReady, check_content_access
 from ..recent import Recent
@@ -65,7 +66,8 @@ class DiscordSource:
         self._lock = asyncio.Lock()
         self._loaded: dict[int, float] = {}
         reads = make_reads(client, config, None, State(IN_MEMORY, now=time.time), clock=clock)
-        self._desks = Desks(reads, ThreadLists(reads.bounds, hears=lambda _: False), Recent(), clock=clock)
+        lists = ThreadLists(reads.bounds, hears=lambda _: False)
+        self._desks = Desks(reads, lists, Recent(), clock=clock, pin_rules=sections_in(config))
 
     def offered(self) -> Sequence[str]:
         """See `Source`."""

@@ -11,6 +11,7 @@ from recall.text import collapse
 from .. import queries
 from ..contexts import fresh_nonce
 from ..deliberation import standings_request
+from ..rendering.pin_rules import NO_ROLES, judged_notes
 from ..times import parse_after, parse_before
 from .answers import ToolAnswer, answer, coverage_fields, id_of, ids, reach, row_fields
 from .arguments import (
@@ -80,8 +81,8 @@ async def pins(room: Room, asked: PinsArguments, _owner: str | None) -> ToolAnsw
     nonce = fresh_nonce()
     label = None if asked.label is None else collapse(unicodedata.normalize("NFC", asked.label)).removeprefix("#")
     async with room.open(given_channel(asked.channel)) as place:
-        working = place.settings(room.config).pins.limit
-        request = queries.PinsRequest(label=label or None, scan=place.scan, working_set=working)
+        section = place.settings(room.config).pins
+        request = queries.PinsRequest(label=label or None, scan=place.scan, working_set=section.limit)
         board = await queries.pins(place.desk, request)
         window = slice(asked.offset, asked.offset + asked.limit)
         board = await queries.settle(place.desk, board, request, lambda found: found.pins[window])
@@ -98,12 +99,15 @@ async def pins(room: Room, asked: PinsArguments, _owner: str | None) -> ToolAnsw
         }
         for pin in shown
     ]
+    unjudged = not place.live and section.narrows
     return answer(
         "Nothing is pinned." if not shown else None,
         reach(board.coverage),
+        NO_ROLES if unjudged else " ".join(judged_notes(board.rights)),
         recall.frame_records("Pinned", (recall.pin_record(pin, authors[pin.sequence]) for pin in shown), nonce),
         pins=told,
         working_set=ids(sorted(board.working)),
+        rules=board.rights.policy.unpin,
         more=len(board.pins) > asked.offset + asked.limit,
         coverage=coverage_fields(board.coverage),
     )

@@ -7,6 +7,8 @@ import recall
 from ..queries import PinPolicy, PinRights, PinsAnswer, WhyRefused
 from .cards import counted
 
+NO_ROLES = "Nobody's roles are known here, so everybody's pins and unpins count."
+
 _UNPINNERS = {
     "pinner": "a pin is taken off by whoever pinned it, or by a moderator",
     "moderators": "a pin is taken off by a moderator",

@@ -12,13 +12,12 @@ from .. import queries
 from ..held import held_place
 from ..rendering.board_files import board_markdown
 from ..rendering.cards import Links
+from ..rendering.pin_rules import NO_ROLES
 from ..rendering.pins import PinsView, beyond_note, event_words
 from .files import every_row, one_place, read_files
 from .options import In, Json, Paths, Scan, SelfIds, Show
 from .output import Exit, coverage_line, instant, name, print_json, print_text, safe, standard_output
 from .progress import ask
-
-NO_ROLES = "Nobody's roles are known here, so everybody's pins and unpins count."
 
 
 def pins(

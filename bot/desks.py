@@ -163,6 +163,7 @@ class Desks:
         if not asker.may_complete(place):
             return None
         threads = self._threads_of(place)
+        is_webhook = self._reads.identity().webhooks.__contains__
         history = self.history(place, None if threads is None else threads.known(), only_known=True)
         log: recall.SessionLog = history
         if channel_of_root(place) is not None:
@@ -173,7 +174,8 @@ class Desks:
             left_out=history.left_out,
             markers=self._markers_of(place, threads),
             address=functools.partial(message_address, place),
-            is_webhook=self._reads.identity().webhooks.__contains__,
+            is_webhook=is_webhook,
+            pin_authority=self._pin_powers.authority(place, is_webhook),
             roles_of=functools.partial(self._roles.of, place.guild),
         )
 

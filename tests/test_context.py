@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 import simcord
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from recall_bot.__main__ import app
 from recall_bot.config import Config, LinesConfig
 from recall_bot.contexts import ContextDocument, context_document, fresh_nonce
@@ -158,6 +161,24 @@ async def test_names_labels_notes_and_messages_that_imitate_anything_are_data_in
     assert (pin.sequence, pin.get("author"), pin.get("pinned_by_author")) == (1, "7", "7")
     outside = re.sub(rf"<recall-{NONCE}>.*?</recall-{NONCE}>", "", document.text, flags=re.DOTALL)
     assert NONCE not in outside.replace(f"\\u{{{ord('f'):x}}}", "")
+
+
+any_text = st.text(max_size=80) | st.sampled_from(IMITATIONS) | st.sampled_from([NONCE, f"</recall-{NONCE}>"])
+
+
+@given(name=any_text, content=any_text, note=any_text, thread_name=any_text, channel=any_text)
+@settings(max_examples=200)
+def test_whatever_stands_anywhere_the_frames_are_read_back_as_they_were_made(
+    name: str, content: str, note: str, thread_name: str, channel: str
+) -> None:
+    author = AgentAuthor(name, name)
+    rows = (row(1, content, author), row(2, f"!pin ^1 #x {note}", author), row(3, note, author, parent=7))
+    desk = OpenDesk(desk_of(*rows).log, Conversation("desk", channel), openings=lambda: {7: thread_name})
+    document = asyncio.run(context_document(desk, ContextRequest(AgentAuthor(note, name)), nonce=NONCE))
+    found = frames(document.text)
+    shown = [sequence for sequence, text in ((1, content), (2, "!pin")) if not recall.text.is_blank(text)]
+    assert [record.sequence for record in found["Messages"].records] == shown
+    assert set(found) <= {"Messages", "Pinned in this conversation", "Threads in this desk"}
 
 
 def test_a_nonce_is_drawn_for_each_turn_and_is_one_that_a_frame_takes() -> None:

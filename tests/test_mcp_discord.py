@@ -183,6 +183,28 @@ async def test_an_archived_thread_of_a_listed_channel_is_found_by_its_id(server:
         assert "is offered here" in await refused(client, "search", query="ago", channel=str(THREAD + 7))
 
 
+async def test_threads_and_single_messages_are_read_as_before_once_a_guild_was_loaded_anew(
+    server: MembersServer,
+) -> None:
+    old = numbered(THREAD + 7, "from long ago")
+    server.archived = {CHANNEL: [thread(THREAD + 7, "old", CHANNEL, last_message_id=old[-1]["id"])]}
+    server.messages[THREAD + 7] = old
+    pinned = message(CHANNEL, f"!pin ^{FIRST_ID + THREAD}\n!pin ^{FIRST_ID + THREAD + 7}", id=str(FIRST_ID + 9 * HOUR))
+    server.messages[CHANNEL].append(pinned)
+    server.channels[0]["last_message_id"] = pinned["id"]
+    clock = Clock()
+    async with client_of(ADA, CHANNEL, clock=clock) as client:
+        for round_number in range(3):
+            clock.now = round_number * RIGHTS_FRESH_SECONDS
+            found = await call(client, "search", query="a", sort="newest")
+            assert {"inside a thread", "from long ago"} <= set(said(frames_in(found["text"])["Found messages"]))
+            assert found["coverage"]["left_out"] == []
+            board = await call(client, "pins")
+            assert [pin["where"] for pin in board["pins"]] == ["here", "here"]
+            around = await call(client, "read", message=str(FIRST_ID + THREAD), channel="plan")
+            assert around["where"] == "here"
+
+
 async def test_discord_being_down_is_said_and_not_taken_for_nothing(server: MembersServer) -> None:
     async with client_of(ADA, CHANNEL) as client:
         await call(client, "threads")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -518,3 +520,17 @@ def test_the_example_file_of_another_process_is_readable_while_it_is_written(tmp
 
     asyncio.run(both())
     assert [path.name for path in tmp_path.iterdir()] == ["m.sqlite"]
+
+
+def test_a_process_that_does_not_close_its_mirror_ends_all_the_same(tmp_path: Path) -> None:
+    program = """
+import asyncio, sys, time
+from recall_bot.mirror import Mirror
+async def main():
+    mirror = Mirror(sys.argv[1], clock=time.monotonic, now=time.time)
+    await mirror.new_epoch()
+    raise SystemExit(3)
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "m.sqlite")], timeout=30, check=False)
+    assert ended.returncode == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -9,9 +10,19 @@ import simcord
 from hypothesis import given
 from hypothesis import strategies as st
 from recall_bot import queries
+from recall_bot.acknowledge import EFFECT_EMOJI
 from recall_bot.pin_powers import policy_of
-from recall_bot.queries import OpenDesk, PinAuthority, PinPolicy, PinsRequest, Powers, needed_by_boards
-from recall_bot.sections import PinsConfig
+from recall_bot.queries import (
+    MarkerRows,
+    OpenDesk,
+    PinAuthority,
+    PinPolicy,
+    PinsRequest,
+    Powers,
+    known_labels,
+    needed_by_boards,
+)
+from recall_bot.sections import PinsConfig, Snowflake
 
 import recall
 from tests.asking import ask, text_of
@@ -20,6 +31,7 @@ from tests.pin_rooms import (
     AUTHORS,
     BEN,
     HOOK,
+    MOD,
     POLICIES,
     SAID,
     THREAD,
@@ -191,6 +203,27 @@ async def test_a_moderator_of_another_channel_is_none_here(env: simcord.Env) -> 
     assert "the plan" in await board_of(stage)
 
 
+async def test_a_role_that_may_pin_counts_for_as_long_as_it_is_held(env: simcord.Env) -> None:
+    stage = await set_stage(env, rules())
+    pinners = stage.guild.create_role("pinners")
+    pinner = stage.guild.add_member(env.create_user("pia"), roles=[pinners])
+    stage.config = rules(pin=frozenset({Snowflake(pinners.id)}))(stage.config)
+    await stage.restart()
+    webhook = stage.guild.create_webhook(stage.channel)
+    target = await stage.ada.send(stage.channel, "the plan")
+    theirs = await pinner.send(stage.channel, f"!pin ^{target.id} #held")
+    refused = await stage.ada.send(stage.channel, f"!pin ^{target.id} #not-held")
+    copied = await webhook.send(f"!pin ^{target.id} #copied", username="pia")
+    assert [stage.reactions(line) for line in (theirs, refused, copied)] == [[EFFECT_EMOJI], [], []]
+    assert "**#held** · pinned by **pia**" in await board_of(stage)
+    history = text_of(await ask(stage, "pins", show="history"))
+    assert history.count("(their roles do not pin here)") == 2
+
+    env.backend.edit_member(stage.guild.id, pinner.id, {"role_ids": []})
+    await env.advance_time(6)
+    assert "Nothing is pinned" in await board_of(stage)
+
+
 async def test_the_status_of_a_channel_names_the_rules_there(env: simcord.Env) -> None:
     stage = await set_stage(env, rules(unpin="pinner", per_author=3))
     status = text_of(await ask(stage, "recall status"))
@@ -202,3 +235,63 @@ async def test_whoever_edits_an_older_message_into_a_pin_has_pinned_first() -> N
     said = [row(99, BEN, "!pin ^10"), *lines((ADA, "!pin ^10"), (BEN, "!unpin ^10"))]
     assert await room.board(*said) == ({}, ["pinned", "refused", "unpinned"])
     assert (await Room(PinPolicy("moderators")).board(*said))[0] == {10: BEN}
+
+
+async def test_a_refused_pin_suggests_no_label() -> None:
+    said = lines((ADA, "!pin ^10 #plan"), (BEN, "!pin ^10 #mine"), (BEN, "!pin ^11 #other"))
+
+    async def markers(_before: int, _limit: int) -> MarkerRows:
+        return MarkerRows(tuple(said[::-1]), 0)
+
+    desk = dataclasses.replace(Room(PinPolicy("pinner")).desk(*said), markers=markers)
+    assert await known_labels(desk) == ("other", "plan")
+    assert await known_labels(dataclasses.replace(desk, pin_authority=None)) == ("other", "mine", "plan")
+
+
+async def test_pinning_the_same_again_at_the_bound_changes_it_and_takes_no_more_room() -> None:
+    said = lines((ADA, "!pin ^10"), (ADA, "!pin ^11"), (ADA, "!pin ^10 #again"), (ADA, "!pin ^12"))
+    room = Room(PinPolicy(per_author=2))
+    assert await room.board(*said) == ({10: ADA, 11: ADA}, ["pinned", "pinned", "pinned", "refused"])
+    assert await room.board(*said, *lines((ADA, "!unpin ^10\n!pin ^12"), first=110)) == (
+        {11: ADA, 12: ADA},
+        ["pinned", "pinned", "pinned", "refused", "unpinned", "pinned"],
+    )
+
+
+def told_apart(
+    policy: PinPolicy, said: list[tuple[str, list[str], int | None]], owner: str | None
+) -> list[tuple[str, bool]]:
+    """State the rules anew, plainly: of each line, whose it is and whether it counts. Ada's role may pin."""
+    live: dict[str, tuple[str, int | None]] = {}
+    verdicts = []
+    for author, thread, line in ((author, thread, line) for author, markers, thread in said for line in markers):
+        word, target = line.split()
+        pinner, stood_in = live.get(target, (None, thread))
+        moderates = author == MOD or (
+            policy.thread_owner and author == owner and thread is not None and stood_in == thread
+        )
+        others = [pin for pin, (held_by, _) in live.items() if held_by == author and pin != target]
+        wrong = [
+            word == "!pin" and policy.by_role and author != ADA and not moderates,
+            word == "!pin" and policy.per_author > 0 and len(others) >= policy.per_author,
+            policy.unpin != "anyone" and pinner not in {None, author} and not moderates,
+            policy.unpin == "moderators" and pinner == author and word == "!unpin" and not moderates,
+        ]
+        verdicts.append((author, not any(wrong)))
+        if not any(wrong):
+            live.pop(target, None)
+            if word == "!pin":
+                live[target] = (author, thread)
+    return verdicts
+
+
+@given(POLICIES, SAID, st.sampled_from((*AUTHORS, None)))
+async def test_the_rules_are_these_and_no_others(
+    policy: PinPolicy, said: list[tuple[str, list[str], int | None]], owner: str | None
+) -> None:
+    answer = await queries.pins(Room(policy, owner=owner, pinners=ADA).desk(*log_of(said)), PinsRequest())
+    judged = [
+        (recall.author_id(event.directive.author), event.effect is not recall.PinEffect.REFUSED)
+        for event in answer.events
+    ]
+    assert judged == told_apart(policy, said, owner)

@@ -1,7 +1,7 @@
 """Read from Discord itself, with the bot's token and without a gateway: what is listed, and a member may read.
 
-Nothing is told to a server without a gateway. So the rights in a guild, its channels and its roles are loaded anew
-when they are older than `RIGHTS_FRESH_SECONDS`, and one question is read at a time, by the rights it began with. The
+Nothing is told to a server without a gateway. So a guild with its channels, roles and active threads is loaded anew
+when that is older than `RIGHTS_FRESH_SECONDS`, and one question is read at a time, by the rights it began with. The
 member whose rights count is asked for at each question, and again before rows are shown. A channel that is not
 listed, one that the member may not read and one that does not exist are spoken of in the same words.
 """

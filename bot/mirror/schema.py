@@ -94,7 +94,10 @@ async def _open(path: str) -> aiosqlite.Connection:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))  # before SQLite makes it by the umask
         Path(path).chmod(OWNER_ONLY)
-    connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    opening = aiosqlite.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    # A process that ends without closing us must end all the same: SQLite takes that as it takes a crash.
+    opening._thread.daemon = True  # noqa: SLF001 - there is no other way to say so
+    connection = await opening
     try:
         version = await _version(connection)
         _check_version(path, version)

@@ -224,6 +224,13 @@ class Asking:
             self.check(shown, self.desk(here) & self.allowed)
             self.check_requests(self.allowed)
 
+    async def status(self) -> None:
+        """Ask what is on and stored here: how much was written is told to readers only."""
+        result = await self.world.asker.slash(self.world.handle(self.here), "recall status")
+        shown = await self.look(answer_of(result), self.allowed)
+        assert "**Permissions missing here:**" in shown
+        assert ("**Stored:**" in shown) == (self.here.id in self.world.readable(self.here, bot=False))
+
     async def lost(self) -> None:
         """Lose rights after an answer: its pages are turned by what is left."""
         _, answer = await self.ask("search", query="needle", place="everywhere")
@@ -245,7 +252,13 @@ async def play(world: GuildWorld) -> int:
     await asking.everywhere()
     for secret in world.random.sample(list(world.secrets.values()), min(3, len(world.secrets))):
         await asking.named(secret)
-    for question in (asking.here_and_public, asking.elsewhere_in_public, asking.completions, asking.menus):
+    for question in (
+        asking.here_and_public,
+        asking.elsewhere_in_public,
+        asking.completions,
+        asking.menus,
+        asking.status,
+    ):
         if world.random.random() < 0.5:
             await question()
     if world.random.random() < 0.15:

@@ -27,6 +27,7 @@ KINDS = (
     ChannelType.TEXT, ChannelType.TEXT, ChannelType.TEXT, ChannelType.VOICE, ChannelType.STAGE_VOICE, ChannelType.FORUM,
 )  # fmt: skip
 BITS = (rules.VIEW_CHANNEL, rules.READ_MESSAGE_HISTORY, rules.CONNECT, rules.MANAGE_THREADS)
+LINES = 5  # written in each place
 FOR_EVER = "2999-01-01T00:00:00+00:00"
 
 _restricted: set[int] = set()
@@ -58,6 +59,12 @@ class Secret:
     name: str
     text: str
     messages: int = 0
+    last: int = 0
+
+
+def is_archived(place: Channel) -> bool:
+    """Say whether a place is an archived thread."""
+    return place.thread_metadata is not None and place.thread_metadata.archived
 
 
 class GuildWorld:
@@ -94,9 +101,10 @@ class GuildWorld:
             if parent.place.type in {ChannelType.TEXT, ChannelType.FORUM}:
                 for _ in range(random.choice((0, 1, 1, 2))):
                     self._thread(parent.place)
-        for secret in self.secrets.values():
-            if secret.place.type != ChannelType.FORUM:
-                self._write(secret)
+        open_places = [secret for secret in self.secrets.values() if secret.place.type != ChannelType.FORUM]
+        for number in range(LINES):  # one after the other, so that what is merged is interleaved
+            for secret in open_places:
+                self._write(secret, number)
 
     def _role(self) -> int:
         random = self.random
@@ -127,6 +135,8 @@ class GuildWorld:
 
     def _channel(self, category: Channel) -> None:
         random, name = self.random, f"zn{next(_serials)}n"
+        if self.secrets and random.random() < 0.1:
+            name = random.choice(list(self.secrets.values())).name
         overwrites = list(category.overwrites) if random.random() < 0.25 else self._overwrites()
         parent = category.id if random.random() < 0.5 else None
         made = self.backend.create_channel(
@@ -153,22 +163,25 @@ class GuildWorld:
             if private and random.random() < 0.4:
                 backend.add_thread_member(thread.id, self.asker.id)
         if random.random() < 0.3 and thread.type != ChannelType.PRIVATE_THREAD:
-            self._write(self.secrets[thread.id])
+            for number in range(LINES):
+                self._write(self.secrets[thread.id], number)
             archive(self.env, thread.id)
 
-    def _write(self, secret: Secret) -> None:
-        if secret.place.thread_metadata is not None and secret.place.thread_metadata.archived:
+    def _write(self, secret: Secret, number: int) -> None:
+        place = secret.place
+        if is_archived(place):
             return
-        other = self.random.choice(list(self.secrets.values()))
+        other = self.random.choice(list(self.secrets.values())).place
         texts = (
-            f"needle {secret.text} see <#{other.place.id}>",
+            f"needle {secret.text} see <#{other.id}>",
             f"!pin #l{secret.text} note{secret.text}",
             f"!propose #t{secret.text} because {secret.text}",
-            f"!pin ^{other.place.id} #elsewhere",
+            f"!pin ^{other.id} #elsewhere",
+            f"needle again {secret.text}",
         )
-        for text, who in zip(texts, (self.writer, self.writer, self.agent, self.writer), strict=True):
-            self.backend.create_message(secret.place.id, who.id, text)
-            secret.messages += 1
+        who = self.agent if number == 2 else self.writer
+        secret.last = self.backend.create_message(place.id, who.id, texts[number]).id
+        secret.messages += 1
 
     def readable(self, here: Channel, *, bot: bool = True) -> set[int]:
         """Return the places that the asker may read from where they ask, by Discord's rules; `bot`: through the bot."""
@@ -193,10 +206,7 @@ class GuildWorld:
         """Return where the asker can use a command."""
         found = [secret.place for secret in self.secrets.values() if secret.place.type != ChannelType.FORUM]
         return [
-            place
-            for place in found
-            if rules.may_view(self.backend, self.asker.id, place)
-            and not (place.thread_metadata is not None and place.thread_metadata.archived)
+            place for place in found if rules.may_view(self.backend, self.asker.id, place) and not is_archived(place)
         ]
 
     def take_away(self) -> None:

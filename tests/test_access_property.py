@@ -18,8 +18,9 @@ from recall_bot.config import Config, MirrorConfig
 from simcord.backend.models import Channel
 from simcord.enums import ChannelType
 
+from tests import discord_rules as rules
 from tests.asking import answer_of, buttons, configured, text_of
-from tests.guild_world import GuildWorld, Secret, age_restrictions
+from tests.guild_world import GuildWorld, Secret, age_restrictions, is_archived
 from tests.stage import make_bot, open_world
 
 GUILDS = 250  # with the mirror, and as many without
@@ -28,10 +29,6 @@ SECRET = re.compile(r"z[nt][0-9]+[nt]")
 COUNT = re.compile(r"I looked at all ([0-9,]+) messages?|I looked at the newest message")
 NOBODY = "9" * 18
 SCANS = (2_048, 6)  # the second one ends most answers early, so that they are gone on with
-
-
-def is_archived(place: Channel) -> bool:
-    return place.thread_metadata is not None and place.thread_metadata.archived
 
 
 def texts_in(shown: str) -> set[str]:
@@ -65,21 +62,31 @@ class Asking:
         files = [(await attachment.read()).decode() for attachment in answer.attachments]
         bodies = [repr(r.json) for r in self.world.env.http_requests if r.method in {"POST", "PATCH", "PUT"}]
         self.check("\n".join([text_of(answer), *files, *bodies]), allowed)
-        for request in self.world.env.http_requests:
-            read = request.method == "GET" and re.match(r"/channels/(\d+)/(messages|threads/arch)", request.path)
-            if read and int(read[1]) not in self.world.readable(self.here):
-                raise LeakError(f"{request.path} was asked of Discord")
+        self.check_requests(self.allowed)
         return "\n".join([text_of(answer), *files])
 
+    def check_requests(self, allowed: set[int]) -> None:
+        """Raise `LeakError` when Discord was asked for the history or the threads of a place that is not allowed."""
+        for request in self.world.env.http_requests:
+            read = request.method == "GET" and re.match(r"/channels/(\d+)/(messages|threads/arch)", request.path)
+            if read and int(read[1]) not in allowed:
+                raise LeakError(f"{request.path} was asked of Discord")
+
     def check(self, shown: str, allowed: set[int], *, names_too: bool = False) -> None:
-        """Raise `LeakError` when a secret of a place that is not allowed stands in what is shown."""
-        found = set(SECRET.findall(shown))
-        for place_id, secret in self.world.secrets.items():
-            if place_id in allowed:
-                continue
-            if secret.text in found:
+        """Raise `LeakError` when a secret of a place that is not allowed stands in what is shown.
+
+        The name of another place that the asker may read is no secret, nor is that of a thread's channel to who
+        stands in the thread. `names_too`: what every member sees the name of is not to be named either.
+        """
+        secrets = self.world.secrets
+        named = allowed | self.allowed | {self.here.parent_id or 0}
+        if not names_too:
+            named |= {place_id for place_id, secret in secrets.items() if self.world.is_public_name(secret)}
+        found = set(SECRET.findall(shown)) - {secrets[place_id].name for place_id in named if place_id in secrets}
+        for place_id, secret in secrets.items():
+            if place_id not in allowed and secret.text in found:
                 raise LeakError(f"the text of {secret.place}")
-            if secret.name in found and (names_too or not self.world.is_public_name(secret)):
+            if secret.name in found:
                 raise LeakError(f"the name of {secret.place}")
 
     def desk(self, place: Channel) -> set[int]:
@@ -128,6 +135,13 @@ class Asking:
             ("context", {}),
         )
         command, options = self.world.random.choice(asked)
+        if secret.name in way:
+            twins = [
+                s.place for s in self.world.secrets.values() if s.name == secret.name and s.place.id in self.allowed
+            ]
+            if len(twins) > 1:
+                return
+            place = twins[0] if twins else place
         shown, answer = await self.ask(command, only=self.desk(place), place=way, **options)
         if place.id in self.allowed:
             by_name = secret.name in way  # by which an archived thread, not being known, cannot be found
@@ -138,7 +152,8 @@ class Asking:
         nothing, _ = await self.ask(command, place=NOBODY, **options)
         if "I may not read the history of that channel" in shown:
             # the asker may read it, and the bot may not: they are told so
-            assert place.id in self.world.readable(self.here, bot=False)
+            meant = {s.place.id for s in self.world.secrets.values() if s.name == secret.name or s is secret}
+            assert meant & self.world.readable(self.here, bot=False)
             return
         assert shown == nothing
 
@@ -179,6 +194,43 @@ class Asking:
             assert choices == []
         assert not [r for r in self.world.env.http_requests if r.method == "GET"]
 
+    async def lines(self) -> None:
+        """Let an agent ask by lines: what is answered is about the place where everybody reads it."""
+        world, here, env = self.world, self.here, self.world.env
+        cog: Any = env.bot.get_cog("Recall")  # type: ignore[attr-defined]
+        await cog.services.state.switch(here.id, world.guild.id, on=True)
+        for line in world.random.sample(("!search needle", "!pins", "!standings", "!context"), 2):
+            env.http_requests.clear()
+            env.backend.create_message(here.id, world.agent.id, line)
+            await env.advance_time(5)
+            posted = [r for r in env.http_requests if r.method == "POST" and r.path.endswith("/messages")]
+            answered = rules.may_read(env.backend, world.agent.id, here) and rules.may_read(
+                env.backend, world.bot_id, here
+            )
+            self.check("\n".join(repr(r.json) for r in posted), self.desk(here) if answered else set())
+            assert all(r.path.startswith(f"/channels/{here.id}/") for r in posted)
+            self.check_requests(self.desk(here) | {here.parent_id or 0})  # where a thread's first message stands
+
+    async def menus(self) -> None:
+        """Open the menus of a message: their forms offer what belongs to the place."""
+        world, here = self.world, self.here
+        if here.id not in self.allowed:
+            return
+        message = next(m for m in world.handle(here).history() if m.id == world.secrets[here.id].last)
+        for menu in ("Pin to board", "Support", "Object"):
+            world.env.http_requests.clear()
+            opened = await world.asker.context_menu(world.handle(here), menu, message)
+            shown = repr((opened.modal, [r.json for r in world.env.http_requests]))
+            self.check(shown, self.desk(here) & self.allowed)
+            self.check_requests(self.allowed)
+
+    async def status(self) -> None:
+        """Ask what is on and stored here: how much was written is told to readers only."""
+        result = await self.world.asker.slash(self.world.handle(self.here), "recall status")
+        shown = await self.look(answer_of(result), self.allowed)
+        assert "**Permissions missing here:**" in shown
+        assert ("**Stored:**" in shown) == (self.here.id in self.world.readable(self.here, bot=False))
+
     async def lost(self) -> None:
         """Lose rights after an answer: its pages are turned by what is left."""
         _, answer = await self.ask("search", query="needle", place="everywhere")
@@ -200,9 +252,18 @@ async def play(world: GuildWorld) -> int:
     await asking.everywhere()
     for secret in world.random.sample(list(world.secrets.values()), min(3, len(world.secrets))):
         await asking.named(secret)
-    for question in (asking.here_and_public, asking.elsewhere_in_public, asking.completions, asking.lost):
-        if question == asking.lost or world.random.random() < 0.5:
+    for question in (
+        asking.here_and_public,
+        asking.elsewhere_in_public,
+        asking.completions,
+        asking.menus,
+        asking.status,
+    ):
+        if world.random.random() < 0.5:
             await question()
+    if world.random.random() < 0.15:
+        await asking.lines()
+    await asking.lost()
     return 1
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client
-from recall_bot.config import Config
+from recall_bot.config import Config, PinsConfig
 from recall_bot.mcp_server.serving import instructions, make_server, open_room
 from recall_bot.mcp_server.sources import FileSource
 from recall_bot.mirror import Created
@@ -23,10 +23,10 @@ __all__ = ["bot"]  # a fixture
 
 
 @asynccontextmanager
-async def client_of(path: Path, *listed: int) -> AsyncIterator[Client]:
+async def client_of(path: Path, *listed: int, config: Config | None = None) -> AsyncIterator[Client]:
     source = FileSource.of_mirror(path, listed)
     async with (
-        open_room(Config(), source, State(":memory:", now=lambda: 0)) as room,
+        open_room(config or Config(), source, State(":memory:", now=lambda: 0)) as room,
         Client(make_server(room)) as client,
     ):
         yield client
@@ -82,6 +82,15 @@ async def test_what_is_stored_is_told_as_of_when_and_never_called_verified(mirro
             assert found["coverage"]["as_of"].startswith("2026-"), tool
             assert "As of" in found["text"]
             assert "verified" not in json.dumps(found)
+
+
+async def test_a_file_knows_no_roles_and_a_board_of_one_says_so_where_rules_are_configured(mirrored: Bot) -> None:
+    ruled = Config(pins=PinsConfig(unpin="moderators"))
+    for config, told in ((Config(), False), (ruled, True)):
+        async with client_of(mirrored.path, GENERAL, config=config) as client:
+            board = await call(client, "pins")
+        assert board["rules"] == "anyone"
+        assert ("Nobody's roles are known here" in board["text"]) is told
 
 
 async def test_what_the_bot_hears_meanwhile_is_in_the_next_answer_of_an_open_turn(mirrored: Bot) -> None:

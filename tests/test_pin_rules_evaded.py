@@ -31,6 +31,7 @@ from tests.pin_rooms import (
     AUTHORS,
     BEN,
     HOOK,
+    MOD,
     POLICIES,
     SAID,
     THREAD,
@@ -255,3 +256,42 @@ async def test_pinning_the_same_again_at_the_bound_changes_it_and_takes_no_more_
         {11: ADA, 12: ADA},
         ["pinned", "pinned", "pinned", "refused", "unpinned", "pinned"],
     )
+
+
+def told_apart(
+    policy: PinPolicy, said: list[tuple[str, list[str], int | None]], owner: str | None
+) -> list[tuple[str, bool]]:
+    """State the rules anew, plainly: of each line, whose it is and whether it counts. Ada's role may pin."""
+    live: dict[str, tuple[str, int | None]] = {}
+    verdicts = []
+    for author, thread, line in ((author, thread, line) for author, markers, thread in said for line in markers):
+        word, target = line.split()
+        pinner, stood_in = live.get(target, (None, thread))
+        moderates = author == MOD or (
+            policy.thread_owner and author == owner and thread is not None and stood_in == thread
+        )
+        others = [pin for pin, (held_by, _) in live.items() if held_by == author and pin != target]
+        wrong = [
+            word == "!pin" and policy.by_role and author != ADA and not moderates,
+            word == "!pin" and policy.per_author > 0 and len(others) >= policy.per_author,
+            policy.unpin != "anyone" and pinner not in {None, author} and not moderates,
+            policy.unpin == "moderators" and pinner == author and word == "!unpin" and not moderates,
+        ]
+        verdicts.append((author, not any(wrong)))
+        if not any(wrong):
+            live.pop(target, None)
+            if word == "!pin":
+                live[target] = (author, thread)
+    return verdicts
+
+
+@given(POLICIES, SAID, st.sampled_from((*AUTHORS, None)))
+async def test_the_rules_are_these_and_no_others(
+    policy: PinPolicy, said: list[tuple[str, list[str], int | None]], owner: str | None
+) -> None:
+    answer = await queries.pins(Room(policy, owner=owner, pinners=ADA).desk(*log_of(said)), PinsRequest())
+    judged = [
+        (recall.author_id(event.directive.author), event.effect is not recall.PinEffect.REFUSED)
+        for event in answer.events
+    ]
+    assert judged == told_apart(policy, said, owner)

@@ -16,6 +16,7 @@ from simcord.actors import MemberActor
 from simcord.builders import ChannelHandle
 
 from tests.asking import ask, configured, quoted
+from tests.rights import forbid
 from tests.stage import Stage, set_stage
 
 
@@ -86,6 +87,15 @@ async def test_the_status_says_what_is_on_stored_and_missing(stage: Stage) -> No
     assert "**Permissions missing here:** Attach Files, Add Reactions." in await told(
         stage, "status", where=stage.quiet
     )
+
+
+async def test_the_status_counts_nothing_to_who_may_not_read_the_history(stage: Stage) -> None:
+    await stage.ada.send(stage.channel, "one")
+    await ask(stage, "pins", who=stage.ben)
+    forbid(stage, stage.ada.id, read_message_history=False)
+    await stage.settle()
+    assert "Stored" not in await told(stage, "status", who=stage.ada)
+    assert "a copy of 1 message" in await told(stage, "status", who=stage.ben)
 
 
 async def test_the_status_says_so_where_nothing_is_ever_stored(env: simcord.Env) -> None:

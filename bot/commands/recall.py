@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from discord import app_commands
 
-from ..access import Asker, Place
+from ..access import Asker
 from ..answering import Interaction, acknowledge, log_failure, tell
 from ..errors import Refusal, sentence_of
 from ..mirror import MirrorDown
@@ -106,7 +106,7 @@ def build(services: Services) -> app_commands.Group:
 
     @part("status", "Say what is on here, what is stored of this channel, and which permissions are missing")
     async def status(asker: Asker) -> str:
-        return await _status(services, asker.here)
+        return await _status(services, asker)
 
     @part("help", "Explain what Recall does, asked and unasked")
     async def explain(_asker: Asker) -> str:
@@ -131,12 +131,14 @@ async def _switch(services: Services, asker: Asker, *, on: bool) -> str:
     return (ENABLED if on else DISABLED).format(place=f"<#{desk_id}>")
 
 
-async def _status(services: Services, here: Place) -> str:
+async def _status(services: Services, asker: Asker) -> str:
+    here = asker.here
     on = services.is_enabled(place_ids(here))
     lines = [f"**Unasked:** {'on' if on else 'off'} in <#{place_ids(here)[-1]}> and its threads."]
     pins = services.config.settings(guild_id=here.guild.id, channel_ids=place_ids(here)).pins
     lines.append(f"**Pins:** {pin_rules_words(policy_of(pins)) or 'everybody pins and takes off.'}")
-    lines.append(f"**Stored:** {await _stored(services, place_ids(here)[-1])}")
+    if await asker.may_read(here):  # to anybody else, how much was written here and since when is not told
+        lines.append(f"**Stored:** {await _stored(services, place_ids(here)[-1])}")
     missing = [name for name in NEEDED if not getattr(here.permissions_for(here.guild.me), name)]
     named = ", ".join(name.replace("_", " ").title() for name in missing)
     lines.append(f"**Permissions missing here:** {named or 'none'}.")

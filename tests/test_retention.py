@@ -101,6 +101,14 @@ async def test_what_live_pins_need_is_kept_and_the_rest_of_the_markers_goes() ->
     assert await swept(config, (ROOM, rows)) == [90, 40, 10]
 
 
+@pytest.mark.parametrize("rule", ['unpin = "pinner"', 'unpin = "moderators"', "per_author = 1"])
+@pytest.mark.parametrize("table", ["pins", "guild.9.pins", "channel.100.pins", "channel.7.pins"])
+async def test_what_was_ever_pinned_is_kept_where_lines_may_be_refused(table: str, rule: str) -> None:
+    config = parse_config(f"[mirror]\nkeep_messages = 1\n[{table}]\n{rule}")
+    rooms = [row(90), row(60, "!unpin ^20"), row(50, "!pin ^20"), row(30, "wow!"), row(20, "was pinned")]
+    assert await swept(config, (ROOM, rooms), (THREAD, [row(25, parent=7)])) == [90, 60, 50, 25, 20]
+
+
 async def test_an_unpin_stays_as_long_as_its_pin_does() -> None:
     """The thread is quiet, so its old pin is kept; the channel is busy, and the unpin stands there."""
     config = parse_config("[mirror]\nkeep_messages = 1")

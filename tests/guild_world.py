@@ -171,12 +171,13 @@ class GuildWorld:
         place = secret.place
         if is_archived(place):
             return
-        other = self.random.choice(list(self.secrets.values())).place
+        chosen = self.random.choice(list(self.secrets.values()))
+        other = chosen.place
         texts = (
             f"needle {secret.text} see <#{other.id}>",
             f"!pin #l{secret.text} note{secret.text}",
             f"!propose #t{secret.text} because {secret.text}",
-            f"!pin ^{other.id} #elsewhere",
+            f"!pin ^{chosen.last or other.id} #elsewhere",
             f"needle again {secret.text}",
         )
         who = self.agent if number == 2 else self.writer

@@ -141,7 +141,8 @@ class Asking:
             ]
             if len(twins) > 1:
                 return
-            place = twins[0] if twins else place
+            if twins and twins[0] is not place:
+                place, options = twins[0], {"query": "needle"} if command == "search" else options
         shown, answer = await self.ask(command, only=self.desk(place), place=way, **options)
         if place.id in self.allowed:
             by_name = secret.name in way  # by which an archived thread, not being known, cannot be found

@@ -7,9 +7,11 @@ from typing import Any
 import discord
 import pytest
 import simcord
+from recall_bot import queries
 from recall_bot.errors import Unavailable
 from recall_bot.finding import is_everywhere
 from recall_bot.history import ENDED, Progress
+from recall_bot.matchers import ExpressionsOff
 from recall_bot.merging import NEWEST_MISSED, SEARCH_CHANNELS, MergedDesk, MergedLog
 from simcord.backend.models import Overwrite
 from simcord.enums import OverwriteType
@@ -18,6 +20,7 @@ import recall
 from tests.asking import answer_of, ask, buttons, configured, history, quoted, text_of
 from tests.simcord_shims import user_forum_post, user_thread
 from tests.stage import Stage, set_stage
+from tests.workshop import open_workshop
 
 ADA = recall.PersonAuthor("1", "ada")
 HIDDEN = discord.PermissionOverwrite(view_channel=False)
@@ -248,6 +251,26 @@ async def test_a_role_that_is_lost_between_two_pages_counts_at_once(env: simcord
     older = answer_of(await stage.ada.click(newest, label="Older"))
 
     assert quoted(older) == []
+
+
+async def test_a_role_that_is_lost_while_it_is_read_counts_when_the_answer_is_made(env: simcord.Env) -> None:
+    workshop = await open_workshop(env)
+    await workshop.post_in(workshop.mods.id, "needle in mods")
+    await workshop.post_in(workshop.general.id, "needle in general")
+    lost: list[Progress] = []
+
+    def lose(progress: Progress) -> None:
+        if not lost:
+            env.backend.remove_member_role(workshop.guild.id, workshop.ben.id, workshop.moderators.id)
+        lost.append(progress)
+
+    desk = await workshop.desks.open_everywhere(await workshop.asker(workshop.ben), on_progress=lose)
+    request = queries.SearchRequest("needle")
+    answer = await queries.search(desk, request, matcher=ExpressionsOff(), asker=str(workshop.ben.id))
+
+    assert lost[-1].rows == 2
+    assert [hit.excerpt for hit in answer.hits] == ["needle in general"]
+    assert answer.coverage.rows == 1
 
 
 async def test_a_public_answer_is_never_about_everywhere(env: simcord.Env) -> None:

@@ -26,7 +26,7 @@ from .failures import REQUEST_FAILURES
 from .pace import Pace
 from .pin_powers import policy_of as rules_of
 from .pin_powers import powers_in
-from .places import may_react, place_ids
+from .places import channel_of, may_react, place_ids
 from .queries import DIALECT, Powers, foretold
 from .rows import webhook_of
 
@@ -169,12 +169,12 @@ class Acknowledgements:
             while mark.has != mark.wanted:
                 wanted = mark.wanted
                 if mark.has is not None and message.guild is not None:
-                    if not self._taken_back.admit(message.channel.id):
+                    if not self._taken_back.admit(channel_of(message.channel)):
                         return
                     emoji, mark.has = mark.has, None
                     await message.remove_reaction(emoji, message.guild.me)
                 elif wanted is not None:
-                    if not may_react(message.channel) or not self._pace.admit(message.channel.id):
+                    if not may_react(message.channel) or not self._pace.admit(channel_of(message.channel)):
                         return
                     await message.add_reaction(wanted)
                     mark.has = wanted

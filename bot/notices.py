@@ -24,7 +24,7 @@ import recall
 from .answering import code_places, described
 from .failures import REQUEST_FAILURES
 from .pace import Pace
-from .places import may_react, may_reply, place_ids
+from .places import channel_of, may_react, may_reply, place_ids
 
 if TYPE_CHECKING:
     from discord.abc import MessageableChannel
@@ -201,7 +201,7 @@ class Notices:
             if notice is not None:
                 await self._withdraw(notice, replies=replies)
         elif watch.notice is not None:
-            if replies and watch.stated != over and self._corrections.admit(channel.id):
+            if replies and watch.stated != over and self._corrections.admit(channel_of(channel)):
                 watch.stated = over
                 watch.notice = await self._correct(watch.notice, watch.text)
         elif (may_reply if replies else may_react)(channel) and self._admit(watch):
@@ -216,7 +216,7 @@ class Notices:
         last = self._last.get(key)
         if last is not None and now - last < watch.settings.notices.cooldown_seconds:
             return False
-        if not self._pace.admit(watch.message.channel.id):
+        if not self._pace.admit(channel_of(watch.message.channel)):
             return False
         self._last.pop(key, None)
         self._last[key] = now

@@ -17,6 +17,11 @@ def place_ids(channel: MessageableChannel | discord.ForumChannel) -> tuple[int, 
     return (channel.id,)
 
 
+def channel_of(channel: MessageableChannel | discord.ForumChannel) -> int:
+    """Return the id of the channel that a place belongs to: a thread is its parent's, and bounds hold for both."""
+    return place_ids(channel)[-1]
+
+
 def may_reply(channel: MessageableChannel) -> bool:
     """Say whether the bot may answer a message here."""
     rights = _own_rights(channel)

@@ -24,7 +24,7 @@ from ..access import Place, is_place
 from ..answering import SILENT, code_places, described, settings_of
 from ..failures import REQUEST_FAILURES
 from ..notices import partial_message
-from ..places import may_react, may_reply, place_ids
+from ..places import channel_of, may_react, may_reply, place_ids
 from .answerer import Answerer
 from .answers import LineAnswer
 from .asked import AskedLine, read_line
@@ -138,11 +138,13 @@ class Lines:
         """Say whether a line more could not be answered, or would wait behind too many; its own author's count most."""
         author_id = recall.author_id(author)
         waiting = [
-            recall.author_id(one.row.author) for one in self._watches.values() if one.message.channel.id == here.id
+            recall.author_id(one.row.author)
+            for one in self._watches.values()
+            if channel_of(one.message.channel) == channel_of(here)
         ]
         if len(waiting) >= LINES_WAITING or waiting.count(author_id) >= LINES_PER_AUTHOR:
             return True
-        return self._bounds.is_full(here.guild.id, here.id, author_id)
+        return self._bounds.is_full(here.guild.id, channel_of(here), author_id)
 
     def _is_for(self, author: recall.Author, here: Place) -> bool:
         answered = settings_of(self._services, here).lines.answered
@@ -181,7 +183,7 @@ class Lines:
             if not (may_reply(message.channel) and self._services.is_enabled(place_ids(here))):
                 return  # switched off meanwhile, or shut out
             self._present.pop(message.id, None)  # what is answered once is not answered again
-            if not self._bounds.admit(here.guild.id, here.id, recall.author_id(row.author)):
+            if not self._bounds.admit(here.guild.id, channel_of(here), recall.author_id(row.author)):
                 self._refuse(message, row)
                 return
             answer = await self._answerer.answer(message, row, watch.line, here)
@@ -227,7 +229,9 @@ class Lines:
 
     def _refuse(self, message: discord.Message, row: recall.LogMessage) -> None:
         """Tell an author by one reaction that their lines are not answered now, or say nothing."""
-        if may_react(message.channel) and self._bounds.may_tell(message.channel.id, recall.author_id(row.author)):
+        if may_react(message.channel) and self._bounds.may_tell(
+            channel_of(message.channel), recall.author_id(row.author)
+        ):
             self._begin(_react(message), f"recall-line-{message.id}-paced")
 
 

@@ -136,9 +136,8 @@ class Asking:
         )
         command, options = self.world.random.choice(asked)
         if secret.name in way:
-            twins = [
-                s.place for s in self.world.secrets.values() if s.name == secret.name and s.place.id in self.allowed
-            ]
+            readable = self.world.readable(self.here, bot=False)
+            twins = [s.place for s in self.world.secrets.values() if s.name == secret.name and s.place.id in readable]
             if len(twins) > 1:
                 return
             if twins and twins[0] is not place:
@@ -187,10 +186,11 @@ class Asking:
         command, option, value, filled = self.world.random.choice(asked)
         self.world.env.http_requests.clear()
         choices = await asker.autocomplete(handle, command, option, value, **filled)
-        self.check(repr(choices), self.allowed, names_too=True)
+        theirs = self.world.readable(self.here, bot=False)  # also a private thread that the bot is not in, from inside
+        self.check(repr(choices), theirs, names_too=True)
         ids = {int(c["value"]) for c in choices if str(c["value"]).isdigit() and option == "in"}
-        if not ids <= self.allowed:
-            raise LeakError(f"{ids - self.allowed} were offered")
+        if not ids <= theirs:
+            raise LeakError(f"{ids - theirs} were offered")
         if option != "in" and other.place.id not in self.allowed:
             assert choices == []
         assert not [r for r in self.world.env.http_requests if r.method == "GET"]
@@ -230,7 +230,10 @@ class Asking:
         result = await self.world.asker.slash(self.world.handle(self.here), "recall status")
         shown = await self.look(answer_of(result), self.allowed)
         assert "**Permissions missing here:**" in shown
-        assert ("**Stored:**" in shown) == (self.here.id in self.world.readable(self.here, bot=False))
+        if "**Stored:**" in shown:
+            assert self.here.id in self.world.readable(self.here, bot=False)
+        else:  # it may be that the bot cannot know of a private thread's members
+            assert self.here.id not in self.allowed
 
     async def lost(self) -> None:
         """Lose rights after an answer: its pages are turned by what is left."""

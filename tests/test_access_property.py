@@ -227,6 +227,7 @@ class Asking:
 
     async def status(self) -> None:
         """Ask what is on and stored here: how much was written is told to readers only."""
+        self.world.env.http_requests.clear()
         result = await self.world.asker.slash(self.world.handle(self.here), "recall status")
         shown = await self.look(answer_of(result), self.allowed)
         assert "**Permissions missing here:**" in shown

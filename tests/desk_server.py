@@ -22,7 +22,7 @@ from recall_bot.rows import Identity
 from recall_bot.threads import ThreadLists
 
 import recall
-from tests.history_server import FIRST_ID, handle_login, respond
+from tests.history_server import FIRST_ID, logged_in, respond
 from tests.payloads import ADA, BOT, CHANNEL, channel, make_client, make_guild, message, thread, user
 
 
@@ -132,18 +132,9 @@ class Desk:
 async def serve_desk(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DeskServer]:
     client = make_client()
     server = DeskServer(make_guild(client, channels=[channel(CHANNEL, "general")]))
-    application = web.Application()
-    application.router.add_get("/users/@me", handle_login)
-    application.router.add_get("/channels/{place_id}/messages", server.handle_messages)
-    application.router.add_get("/channels/{place_id}/threads/archived/public", server.handle_archived)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        monkeypatch.setattr(discord.http.Route, "BASE", f"http://{host}:{port}")
-        async with client:
-            await client.http.static_login("made.up.token")
-            yield server
-    finally:
-        await runner.cleanup()
+    routes = [
+        web.get("/channels/{place_id}/messages", server.handle_messages),
+        web.get("/channels/{place_id}/threads/archived/public", server.handle_archived),
+    ]
+    async with logged_in(monkeypatch, client, routes):
+        yield server

@@ -77,10 +77,21 @@ async def serve_history(
     place = make_guild(client, channels=[channel(CHANNEL, "general")]).get_channel(CHANNEL)
     assert isinstance(place, discord.TextChannel)
     server = HistoryServer(list(messages), place)
+    routes = [
+        web.get("/channels/{channel_id}/messages", server.handle),
+        web.get("/channels/{channel_id}/messages/{message_id}", server.handle),
+    ]
+    async with logged_in(monkeypatch, client, routes):
+        yield server
+
+
+@asynccontextmanager
+async def logged_in(
+    monkeypatch: pytest.MonkeyPatch, client: discord.Client, routes: Iterable[web.RouteDef]
+) -> AsyncIterator[None]:
+    """Serve routes as Discord on a free port of loopback, with a client that has logged in there by HTTP."""
     application = web.Application()
-    application.router.add_get("/users/@me", handle_login)
-    application.router.add_get("/channels/{channel_id}/messages", server.handle)
-    application.router.add_get("/channels/{channel_id}/messages/{message_id}", server.handle)
+    application.add_routes([web.get("/users/@me", handle_login), *routes])
     runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     try:
@@ -89,6 +100,6 @@ async def serve_history(
         monkeypatch.setattr(discord.http.Route, "BASE", f"http://{host}:{port}")
         async with client:
             await client.http.static_login("made.up.token")
-            yield server
+            yield
     finally:
         await runner.cleanup()

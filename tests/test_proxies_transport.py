@@ -19,7 +19,7 @@ from recall_bot.notices import Notices
 from recall_bot.rows import Identity, row_of
 
 import recall
-from tests.history_server import handle_login, respond
+from tests.history_server import logged_in, respond
 from tests.payloads import BOT, CHANNEL, channel, make_client, make_guild, make_message, role, user
 
 REACTOR = 100_000_000_000_000_042
@@ -57,21 +57,9 @@ async def serve(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ReactionServer
     place = guild.get_channel(CHANNEL)
     assert isinstance(place, discord.TextChannel)
     made = ReactionServer(place)
-    application = web.Application()
-    application.router.add_get("/users/@me", handle_login)
     path = "/channels/{channel_id}/messages/{message_id}/reactions/{rest:.*}"
-    application.router.add_route("*", path, made.handle)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        monkeypatch.setattr(discord.http.Route, "BASE", f"http://{host}:{port}")
-        async with client:
-            await client.http.static_login("made.up.token")
-            yield made
-    finally:
-        await runner.cleanup()
+    async with logged_in(monkeypatch, client, [web.route("*", path, made.handle)]):
+        yield made
 
 
 def written(server: ReactionServer, text: str, *, stands: bool, **more: Any) -> tuple[discord.Message, Any]:

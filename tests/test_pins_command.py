@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import discord
 import pytest
 import simcord
 
@@ -297,3 +298,27 @@ def _tokens(tokens: list[dict[str, Any]]) -> tuple[set[str], list[str]]:
         kinds |= inner_kinds
         links += inner_links
     return kinds, links
+
+
+async def test_a_pinned_message_of_another_channel_is_a_bare_link_and_is_not_read(stage: Stage) -> None:
+    hidden = stage.guild.create_text_channel(
+        "hidden", overwrites={stage.guild.default_role: discord.PermissionOverwrite(view_channel=False)}
+    )
+    await stage.settle()
+    elsewhere = [
+        stage.env.backend.create_message(channel.id, stage.ben.id, "what was said elsewhere").id
+        for channel in (hidden, stage.quiet)
+    ]
+    for target in elsewhere:
+        await stage.ada.send(stage.channel, f"!pin ^{target}")
+    stage.env.http_requests.clear()
+
+    for show in ("board", "export", "history"):
+        answer = await ask(stage, "pins", show=show)
+        assert "what was said elsewhere" not in raw_text(answer)
+        assert "hidden" not in raw_text(answer)
+    board = raw_text(await ask(stage, "pins"))
+    for target in elsewhere:
+        assert f"https://discord.com/channels/{stage.guild.id}/{stage.channel.id}/{target}" in board
+    read = {request.path.split("/")[2] for request in stage.env.http_requests if "/messages" in request.path}
+    assert not read & {str(hidden.id), str(stage.quiet.id)}

@@ -14,7 +14,7 @@ from ..queries import PinsAnswer, Standing, WhereIs
 from .coverage import coverage_note
 from .inert import inert
 from .pin_rules import judged_notes, refused_words
-from .pins import OTHER_PINS, Found, PinsView, beyond_note, event_words, history_events, row_text
+from .pins import GONE, OTHER_PINS, Found, PinsView, beyond_note, event_words, history_events, row_text
 from .spoilers import inert_excerpt, inert_text
 
 
@@ -99,7 +99,7 @@ def _entry(pin: recall.Pin, view: PinsView, standing: Standing, where: WhereIs, 
     if standing == "last seen":
         lines.append("  *(the line that pins this could not be read again: it is as it was last seen)*")
     if where == "gone":
-        lines.append(f"  *(the pinned message is gone; `!unpin ^{pin.sequence}` takes it off the board)*")
+        lines.append(f"  *(the pinned message {GONE}; `!unpin ^{pin.sequence}` takes it off the board)*")
     elif row is None:
         lines.append("  *(the pinned message was not read)*")
     elif not is_blank(row_text(row)):

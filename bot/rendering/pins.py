@@ -37,6 +37,7 @@ HOW_TO_PIN = (
 )
 LOOKS_FURTHER = "**Older** looks twice as far back."
 NOT_READ = "*This was not read: it is older than I looked, or not in this channel.*"
+GONE = "is gone, or was never in this channel"
 NO_TEXT = "*This message has no text.*"
 AS_LAST_SEEN = "*The line that pins this could not be read again: here it is as it was last seen.*"
 
@@ -116,7 +117,7 @@ def pin_entry(  # noqa: PLR0917 - what an entry is made of
     if standing == "last seen":
         lines.append(AS_LAST_SEEN)
     if where == "gone":
-        lines.append(f"*The pinned message is gone.* `!unpin ^{pin.sequence}` *takes it off the board.*")
+        lines.append(f"*The pinned message {GONE}.* `!unpin ^{pin.sequence}` *takes it off the board.*")
     elif row is None:
         lines.append(NOT_READ)
     else:

@@ -13,7 +13,7 @@ from ..held import held_place
 from ..rendering.board_files import board_markdown
 from ..rendering.cards import Links
 from ..rendering.pin_rules import NO_ROLES
-from ..rendering.pins import PinsView, beyond_note, event_words
+from ..rendering.pins import GONE, PinsView, beyond_note, event_words
 from .files import every_row, one_place, read_files
 from .options import In, Json, Paths, Scan, SelfIds, Show
 from .output import Exit, coverage_line, instant, name, print_json, print_text, safe, standard_output
@@ -73,7 +73,7 @@ def _print_board(answer: queries.PinsAnswer) -> None:
         if pin.note is not None:
             out.row("  — ", safe(pin.note))
         if pin.sequence in answer.gone:
-            out.row(("  (the pinned message is gone)", "dim"))
+            out.row((f"  (the pinned message {GONE})", "dim"))
         elif pin.excerpt is not None:
             out.row("  > ", safe(pin.excerpt))
     for line in beyond_note(answer):

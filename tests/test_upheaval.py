@@ -53,7 +53,8 @@ Step: TypeAlias = tuple[str, int]
 REPLAY: list[Step] = []
 STEPS = {
     "post": 14, "pin": 14, "pin_twice": 3, "reply": 3, "webhook": 3, "own_line": 4, "system": 1, "edit": 9, "unfurl": 3,
-    "delete": 6, "purge": 3, "thread": 5, "crowd": 2, "forum_post": 3, "private": 1, "archive": 4, "unarchive": 3,
+    "delete": 6, "purge": 3, "late": 3,
+    "thread": 5, "crowd": 2, "forum_post": 3, "private": 1, "archive": 4, "unarchive": 3,
     "delete_thread": 2, "delete_channel": 1, "rename": 2, "hide": 2, "blindfold": 3, "blink": 2, "race": 8,
     "cut": 1, "lapse": 3, "handshake": 1, "resume": 4, "identify": 3, "restart": 1, "kill": 2, "outage": 2, "erase": 1,
     "trim": 2,
@@ -150,6 +151,13 @@ class Play:
         await self.env.restart_bot(make_bot(self.env, self.config))
         self.line.attach()
         self.wire.attach(self.env.bot)
+
+    async def late(self, number: int) -> None:
+        """Let the word that a message came be late: it comes after the word that it was deleted."""
+        told = self.world.unborn(number)
+        await tick()
+        await self.mirror.flush()
+        self.env.backend.emit("MESSAGE_CREATE", told)
 
     async def outage(self, _number: int) -> None:
         """Let an outage of the guild begin or end."""

@@ -258,6 +258,15 @@ class Upheaval:
             message = found[number % len(found)]
             self.backend.delete_message(message.channel_id, message.id)
 
+    def unborn(self, number: int) -> dict[str, Any]:
+        """Write and delete a message, and tell of the deletion alone; returns what would have told of its coming."""
+        places = self.places()
+        place, text = places[number % len(places)], self.marker(number)
+        made = self.backend.create_message(place, self.ada.id, text, broadcast=False)
+        told = dict(serializers.message_payload(self.backend, made))
+        self.backend.delete_message(place, made.id)
+        return told
+
     def purge(self, number: int) -> None:
         place = self.places()[number % len(self.places())]
         ids = sorted(self.backend.messages[place])

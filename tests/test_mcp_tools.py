@@ -186,6 +186,9 @@ async def test_a_message_is_here_or_gone_or_was_not_read(source: OneRoom) -> Non
         assert (await call(client, "read", message="10"))["where"] == "here"
         gone = await call(client, "read", message="20")
         assert (gone["where"], [row["id"] for row in gone["rows"]]) == ("gone", ["10", "30"])
+        early = await call(client, "read", message="1")
+        assert [row["id"] for row in early["rows"]][:2] == ["10", "30"]
+        assert "There is no older message to read." in early["text"]
         assert (await call(client, "read", message="999"))["where"] == "not_read"
         source.room.left_out = [LeftOut("9", "archived", "too many threads")]
         assert (await call(client, "read", message="20"))["where"] == "not_read"

@@ -193,7 +193,7 @@ async def read_around(room: Room, asked: ReadArguments, _owner: str | None) -> T
     }[found.where]
     return answer(
         where,
-        reach(found.coverage),
+        reach(found.coverage, before=sequence + 1),
         recall.frame_records("Messages", map(recall.row_record, found.rows), nonce),
         where=found.where.value,
         rows=[row_fields(row) for row in found.rows],

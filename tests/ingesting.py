@@ -1,12 +1,18 @@
 """A process that keeps a mirror of one channel, told of messages through a pipe, until it is killed.
 
 It runs the real gateway, mirror and HTTP client. What it is sent is a `Told`; after each it says so with one byte.
+It can also be killed from within, before a statement of a number: there it is in the midst of a transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
+import os
+import signal
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -68,20 +74,38 @@ def mirror_at(path: Path) -> Mirror:
     return Mirror(str(path), clock=time.monotonic, now=time.time)
 
 
-def ingest(pipe: Connection, base: str, path: Path) -> None:
-    """Take in whatever comes through a pipe, for ever."""
+def ingest(pipe: Connection, base: str, path: Path, statements: int | None = None) -> None:
+    """Take in whatever comes through a pipe, until that ends or so many statements were begun; then be killed."""
     discord.http.Route.BASE = base
-    asyncio.run(_ingest(pipe, path))
+    asyncio.run(_ingest(pipe, path, statements))
 
 
-async def _ingest(pipe: Connection, path: Path) -> None:
+async def _ingest(pipe: Connection, path: Path, statements: int | None) -> None:
     client = make_client()
     async with client:
         await client.http.static_login("made.up.token")
         mirror = mirror_at(path)
         keeper = Keeper(client, mirror)
         await mirror.new_epoch()
+        if statements is not None:
+            async with mirror.use() as connection:
+                await connection.set_trace_callback(_killer(statements))
         while True:
-            told = await asyncio.to_thread(pipe.recv)
+            try:
+                told = await asyncio.to_thread(pipe.recv)
+            except EOFError:
+                os.kill(os.getpid(), signal.SIGKILL)
             await keeper.take(told)
-            pipe.send_bytes(b".")
+            with contextlib.suppress(BrokenPipeError):
+                pipe.send_bytes(b".")
+
+
+def _killer(statements: int) -> Callable[[str], None]:
+    """Return what is called before each statement, and kills this process at the last of so many."""
+    left = itertools.count(statements, -1)
+
+    def count(_statement: str) -> None:
+        if next(left) <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return count

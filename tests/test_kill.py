@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import sqlite3
 from contextlib import closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
@@ -19,6 +21,8 @@ from tests.ingesting import Keeper, Told, ingest, mirror_at
 from tests.payloads import ADA, CHANNEL, SCOUT, make_client, message, user
 
 KILLS = 50
+KILLS_IN_TRANSACTIONS = 25
+STATEMENTS = 60  # before one of so many it is killed; a page that is written has about ten
 HISTORY = 150  # messages at the beginning: two pages
 STEPS = 40  # told to each process before it is killed, or while
 SECONDS = 60  # far more than a step takes
@@ -131,3 +135,50 @@ async def assert_it_answers_what_discord_has(server: HistoryServer, path: Path) 
     await mirror.close()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def killed_before_statement(count: int, scene: Scene, path: Path) -> None:
+    """Let a process keep the mirror, and be killed before a statement: in the midst of what belongs together."""
+    context = multiprocessing.get_context("forkserver")
+    ours, its = context.Pipe()
+    process = context.Process(target=ingest, args=(its, discord.http.Route.BASE, path, count), daemon=True)
+    await asyncio.to_thread(process.start)
+    its.close()
+    with contextlib.suppress(ConnectionError):
+        for told in (Told("asked", 1_000), *(scene.happen() for _ in range(STEPS))):
+            ours.send(told)
+    await asyncio.to_thread(half_closed, ours)
+    await asyncio.to_thread(process.join)
+    assert process.exitcode == -9
+    process.close()
+
+
+def half_closed(pipe: Connection) -> None:
+    """Read what a process says until it has taken in all of what it was told, or is no more; close the pipe."""
+    with pipe, contextlib.suppress(EOFError, ConnectionError):
+        for _ in range(STEPS + 1):
+            assert pipe.poll(SECONDS)
+            pipe.recv_bytes()
+
+
+def missing_from(path: Path, ids: set[int]) -> set[int]:
+    """Return which of these messages have no row, although the file says of where they stand that it is whole."""
+    with closing(sqlite3.connect(path)) as connection:
+        spans = connection.execute("SELECT low, high FROM spans").fetchall()
+        rows = {id_ for (id_,) in connection.execute("SELECT id FROM rows")}
+    return {id_ for id_ in ids - rows if any(low <= id_ < high for low, high in spans)}
+
+
+async def test_killed_within_a_transaction_the_file_says_nothing_that_it_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(20_261_202)
+    path = tmp_path / "mirror.sqlite"
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.ingesting"])
+    async with serve_history(monkeypatch, numbered(HISTORY)) as server:
+        scene = Scene(server, random)
+        old = {int(each["id"]) for each in server.messages}
+        for _ in range(KILLS_IN_TRANSACTIONS):
+            await killed_before_statement(random.randrange(STATEMENTS), scene, path)
+            assert missing_from(path, old & {int(each["id"]) for each in server.messages}) == set()
+            await assert_it_answers_what_discord_has(server, path)

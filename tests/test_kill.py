@@ -21,8 +21,7 @@ from tests.ingesting import Keeper, Told, ingest, mirror_at
 from tests.payloads import ADA, CHANNEL, SCOUT, make_client, message, user
 
 KILLS = 50
-KILLS_IN_TRANSACTIONS = 25
-STATEMENTS = 60  # before one of so many it is killed; a page that is written has about ten
+STATEMENTS = 40  # before each of so many it is killed once: they write the pages of the first question, and more
 HISTORY = 150  # messages at the beginning: two pages
 STEPS = 40  # told to each process before it is killed, or while
 SECONDS = 60  # far more than a step takes
@@ -172,13 +171,12 @@ def missing_from(path: Path, ids: set[int]) -> set[int]:
 async def test_killed_within_a_transaction_the_file_says_nothing_that_it_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    random = Random(20_261_202)
     path = tmp_path / "mirror.sqlite"
     multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.ingesting"])
     async with serve_history(monkeypatch, numbered(HISTORY)) as server:
-        scene = Scene(server, random)
+        scene = Scene(server, Random(20_261_202))
         old = {int(each["id"]) for each in server.messages}
-        for _ in range(KILLS_IN_TRANSACTIONS):
-            await killed_before_statement(random.randrange(STATEMENTS), scene, path)
+        for count in range(STATEMENTS):
+            await killed_before_statement(count, scene, path)
             assert missing_from(path, old & {int(each["id"]) for each in server.messages}) == set()
             await assert_it_answers_what_discord_has(server, path)

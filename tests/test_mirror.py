@@ -145,6 +145,13 @@ async def test_a_late_create_does_not_bring_a_deleted_message_back(world: World)
     assert await world.page() == [(40, "text")]
 
 
+async def test_an_edit_that_comes_in_one_breath_after_a_deletion_keeps_nothing(world: World) -> None:
+    await world.write(row(50), row(40))
+    world.mirror.note(Deleted(1, 50))
+    world.mirror.note(Edited(1, row(50, "edited")))
+    assert await world.page() == [(40, "text")]
+
+
 async def test_a_new_session_verifies_nothing_that_an_older_one_did(world: World) -> None:
     await world.write(row(40))
     await world.mirror.new_epoch(1)

@@ -133,6 +133,7 @@ class RecallCog(commands.Cog, name="Recall"):
     async def on_message(self, message: discord.Message) -> None:
         """Look at a new message."""
         self._gateway.created(message)
+        await self._state.recover()
         replayed = message.guild is not None and message.guild.shard_id in self._away
         await self._unasked.created(message, replayed=replayed)
 

@@ -203,6 +203,8 @@ def read_token(config: Config, environ: Mapping[str, str]) -> str:
         source = config.token_file
         try:
             token = Path(source).read_text("utf-8").strip()
+        except FileNotFoundError:
+            raise ConfigError(source, "", "there is no such file") from None
         except (OSError, UnicodeDecodeError):
             raise ConfigError(source, "", "the token file cannot be read as text") from None
     if not token:

@@ -67,7 +67,7 @@ class PlaceNotFound(Refusal):
 class AuthorNotFound(Refusal):
     """Say that a name is nobody's, or more than one author's."""
 
-    template = "That name is not exactly one author's I know here: pick one from the list, or give an id or a mention."
+    template = "That name is not exactly one author's I know here: give an id, a mention, or its whole name."
 
 
 class Busy(Refusal):

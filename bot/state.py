@@ -2,8 +2,9 @@
 
 A handful of rows in one SQLite file beside the mirror, held in memory and written through; read marks alone are
 read from the file each time, since the MCP server is another process. It holds no text of messages. A file that
-cannot be read is no reason not to start: what the configuration switches on stays on, one log line says so, and a
-change that cannot be saved is refused in a sentence.
+cannot be read is no reason not to start: what the configuration switches on stays on, nobody's messages are stored
+while it is not known whose may be, one log line says so, and the file is tried again until it can be read. A change
+that cannot be saved is refused in a sentence. A file that is deleted under us is written anew with the next change.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .links import SNOWFLAKE_BOUND
 
 BUSY_SECONDS: Final = 2.0  # how long a statement waits for another process
 OWNER_ONLY: Final = 0o600
+STATE_RETRY_SECONDS: Final = 30.0  # a guess, as for the mirror: long enough not to hammer a file that is in use
 IN_MEMORY: Final = ":memory:"
 
 READ_MARKS_KEPT: Final = 10_000  # the longest unused go first; a viewer whose mark was lost is met anew
@@ -47,6 +49,8 @@ _MIGRATIONS: Final = (
 )
 STATE_VERSION: Final = len(_MIGRATIONS)
 
+_SWITCH: Final = "INSERT OR REPLACE INTO switches(place, guild, is_on, since) VALUES (?, ?, ?, ?)"
+_FORGET: Final = "INSERT OR IGNORE INTO forgotten(author, since) VALUES (?, ?)"
 _MOVE_MARK: Final = """
     INSERT INTO read_marks(viewer, conversation, branch, sequence, moved_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET branch = excluded.branch, sequence = excluded.sequence, moved_at = excluded.moved_at
@@ -74,39 +78,52 @@ class State:
         self._now = now
         self._switches: dict[int, tuple[int, bool]] = {}  # place: guild, on
         self._forgotten: set[str] = set()
+        self._retry_at: float | None = None  # null unless the file could not be read
         self._marks: dict[tuple[str, str], recall.ReadMark] = {}  # of a state that is not on disk
 
     async def load(self) -> bool:
-        """Read the file; where that fails, nothing is switched and one log line says so. Says whether it was read."""
+        """Read the file and change nothing of it; say whether it could be read, and once in the log where it cannot."""
         try:
-            async with self._file() as connection:
-                switches = await connection.execute_fetchall("SELECT place, guild, is_on FROM switches")
-                forgotten = await connection.execute_fetchall("SELECT author FROM forgotten")
+            switches, forgotten = await self._read()
         except (sqlite3.Error, OSError) as error:
-            _log.warning("the state file cannot be read (%s); channels are on as the configuration says", error)
+            if self._retry_at is None:
+                _log.warning(
+                    "the state file cannot be read (%s); until it can, channels are on as the configuration says "
+                    "and no messages are stored",
+                    error,
+                )
+            self._retry_at = self._now() + STATE_RETRY_SECONDS
             return False
         self._switches = {place: (guild, bool(is_on)) for place, guild, is_on in switches}
         self._forgotten = {author for (author,) in forgotten}
+        if self._retry_at is not None:
+            self._retry_at = None
+            _log.info("the state file is in use again")
         return True
+
+    async def recover(self) -> None:
+        """Read a file that could not be read, once it is time to try again."""
+        if self._retry_at is not None and self._now() >= self._retry_at:
+            self._retry_at = self._now() + STATE_RETRY_SECONDS  # before it waits: others ask meanwhile
+            await self.load()
 
     def switched(self, place_ids: Iterable[int]) -> bool | None:
         """Say whether a place was switched on or off, given nearest first; None where it never was."""
         return next((self._switches[place][1] for place in place_ids if place in self._switches), None)
 
     def is_forgotten(self, author_id: str) -> bool:
-        """Say whether nothing of an author is to be stored."""
-        return author_id in self._forgotten
+        """Say whether nothing of an author is to be stored; of nobody, while it is not known of whom."""
+        return self._retry_at is not None or author_id in self._forgotten
 
     async def switch(self, place_id: int, guild_id: int, *, on: bool) -> None:
         """Switch a place on or off. Raises `NotSaved`."""
-        statement = "INSERT OR REPLACE INTO switches(place, guild, is_on, since) VALUES (?, ?, ?, ?)"
-        await self._write((statement, (place_id, guild_id, on, int(self._now()))))
+        await self._write((_SWITCH, (place_id, guild_id, on, int(self._now()))))
         self._switches[place_id] = (guild_id, on)
 
     async def forget_author(self, author_id: str) -> None:
         """Remember that nothing of an author is to be stored. Raises `NotSaved`."""
         await self._write(
-            ("INSERT OR IGNORE INTO forgotten(author, since) VALUES (?, ?)", (author_id, int(self._now()))),
+            (_FORGET, (author_id, int(self._now()))),
             ("DELETE FROM read_marks WHERE viewer = ?", (author_id,)),
         )
         self._forgotten.add(author_id)
@@ -148,12 +165,35 @@ class State:
         """Make all changes or none."""
         try:
             async with self._file() as connection:
-                for statement, values in changes:
+                for statement, values in (*await self._lost(connection), *changes):
                     await connection.execute(statement, values)
                 await connection.commit()
         except (sqlite3.Error, OSError) as error:
             _log.warning("the state file cannot be written (%s)", error)
             raise NotSaved from error
+        if self._retry_at is not None:
+            await self.load()
+
+    async def _lost(self, connection: aiosqlite.Connection) -> list[tuple[str, tuple[object, ...]]]:
+        """Return what writes down again all that is known here, for a file that was deleted under us."""
+        kept = "SELECT EXISTS(SELECT 1 FROM switches) OR EXISTS(SELECT 1 FROM forgotten)"
+        ((is_kept,),) = await connection.execute_fetchall(kept)
+        if is_kept:
+            return []
+        since = int(self._now())
+        switches = ((_SWITCH, (place, guild, is_on, since)) for place, (guild, is_on) in self._switches.items())
+        return [*switches, *((_FORGET, (author_id, since)) for author_id in self._forgotten)]
+
+    async def _read(self) -> tuple[Iterable[sqlite3.Row], Iterable[sqlite3.Row]]:
+        """Return the switches and the forgotten of the file; nothing where there is none yet."""
+        address = None if self._path == IN_MEMORY else _reading_address(Path(self._path))
+        if address is None:
+            return (), ()
+        async with aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS) as connection:
+            if not await connection.execute_fetchall("SELECT 1 FROM sqlite_master"):
+                return (), ()  # whoever made it died before it held anything
+            switches = await connection.execute_fetchall("SELECT place, guild, is_on FROM switches")
+            return switches, await connection.execute_fetchall("SELECT author FROM forgotten")
 
     @asynccontextmanager
     async def _file(self) -> AsyncIterator[aiosqlite.Connection]:
@@ -165,6 +205,11 @@ class State:
         async with aiosqlite.connect(self._path, timeout=BUSY_SECONDS) as connection:
             await _migrate(connection)
             yield connection
+
+
+def _reading_address(path: Path) -> str | None:
+    """Return how a file is opened that is not to be changed, also in a read-only folder; None where there is none."""
+    return f"{path.absolute().as_uri()}?mode=ro" if path.exists() else None
 
 
 async def _migrate(connection: aiosqlite.Connection) -> None:

@@ -127,9 +127,10 @@ class TurnKeeper:
         """Open a turn of `viewer` (an author's id) in a desk, in place of one that it has open there.
 
         `request` is the row that the turn is to answer: of a viewer that is first met, or whose mark was lost, what
-        it has not read begins there. Without it such a turn pins nothing, nor does a `silent` one, which nobody is to
-        hear. It reaches back over `window` rows, or to `since`. `is_tool_result` says which rows hold nothing but
-        results of tools. `owner`: whose it is, for `close_of`. Raises `recall.ReadError` and what a desk raises.
+        it has not read begins there, and that is kept. Without it such a turn pins nothing, nor does a `silent` one,
+        which nobody is to hear. It reaches back over `window` rows, or to `since`. `is_tool_result` says which rows
+        hold nothing but results of tools. `owner`: whose it is, for `close_of`. Raises `recall.ReadError` and what a
+        desk raises.
         """
         if desk.conversation is None:
             raise NoOneChannel
@@ -155,6 +156,8 @@ class TurnKeeper:
             saved=mark,
         )
         self._open[opened.id] = opened
+        if mark is None and kept is not None and inside and kept.sequence < inside[0].sequence and not silent:
+            await self._keep(opened, kept)  # so that the next turn has what this one may never be told
         while len(self._open) > TURNS_OPEN:
             self._settle(min(self._open.values(), key=lambda one: one.used_at))
         return opened
@@ -240,8 +243,10 @@ class TurnKeeper:
 
     async def _save(self, turn: OpenTurn) -> None:
         mark = turn.turn.mark
-        if mark is None or mark == turn.saved:
-            return
+        if mark is not None and mark != turn.saved:
+            await self._keep(turn, mark)
+
+    async def _keep(self, turn: OpenTurn, mark: recall.ReadMark) -> None:
         try:
             await self._marks.save_mark(turn.view, mark)
         except Refusal:  # the rows are then unread for the next turn, which pins them again

@@ -18,6 +18,8 @@ from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from itertools import groupby, islice
 
+import msgspec
+
 from recall.markers import AddressReader, TraceKind
 from recall.masking import Dialect
 from recall.records import LogMessage, Sequence, Value, author_id
@@ -209,6 +211,14 @@ def misread_traces(
     return tuple(found[:TRACE_CAP])
 
 
+def _as_of(at: Sequence, trace: Trace) -> Trace:
+    """Return a trace without what it names that came later, as an edit can have it: it was not there to rest on."""
+    if all(named <= at for named in (*trace.cites, trace.target or 0)):
+        return trace
+    target = trace.target if trace.target is not None and trace.target <= at else None
+    return msgspec.structs.replace(trace, cites=tuple(cite for cite in trace.cites if cite <= at), target=target)
+
+
 def judged_commits(
     traces: Iterable[Trace], policy: QuorumPolicy, *, eligible: Eligible | None = None, rows: int | None = None
 ) -> Iterator[tuple[Decision, ...]]:
@@ -222,7 +232,8 @@ def judged_commits(
     commits = [trace for trace in ordered if trace.kind is TraceKind.COMMIT and trace.topic is not None]
     by_row = groupby(reversed(commits), key=lambda trace: trace.sequence)
     for at, group in islice(by_row, rows):
-        live = ordered[bisect_left(places, at - policy.window) : bisect_right(places, at)]
+        window = ordered[bisect_left(places, at - policy.window) : bisect_right(places, at)]
+        live = [_as_of(at, trace) for trace in window]
         found = standings(live, at, policy, eligible=eligible)
         carried = {standing.topic: standing.supporters for standing in found if is_carried(standing, policy)}
         yield tuple(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
+from aiohttp import web
 from recall_bot import threads
 from recall_bot.bounds import HISTORY_CONCURRENT_READS
 from recall_bot.history import DESK_THREADS_OPENED, TOO_MANY_THREADS
 
 import recall
 from tests.desk_server import Desk, DeskServer, serve_desk
+from tests.history_server import respond
 from tests.payloads import CHANNEL
 
 
@@ -102,6 +104,60 @@ async def test_threads_archived_at_one_instant_are_all_found_across_the_pages_of
 
     assert contents(walk) == [f"in thread {number}" for number in reversed(range(7))]
     assert len(server.take()) <= 7 + 4 + 1  # a page of each thread, the list's pages, the channel
+
+
+def html() -> web.StreamResponse:
+    return web.Response(text="<html>at work</html>", content_type="text/html")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "asked_again"),
+    [
+        (lambda: respond({"message": "Missing Access", "code": 50001}, 403), "no_permission", False),
+        (lambda: respond({"message": "no", "code": 0}, 503), "discord_down", True),
+        (lambda: respond({"message": "no", "code": 0}, 429), "rate_limited", True),
+        (lambda: respond([]), "discord_down", True),
+        (html, "discord_down", True),
+    ],
+)
+async def test_a_list_of_threads_that_fails_leaves_the_channel_and_says_that_its_archive_is_left_out(
+    server: DeskServer,
+    caplog: pytest.LogCaptureFixture,
+    answer: Callable[[], web.StreamResponse],
+    reason: str,
+    asked_again: bool,
+) -> None:
+    server.say(CHANNEL, 0, "here")
+    server.archive(0, 1)
+    server.listing = answer
+    desk = Desk(server)
+
+    for is_first in (True, False):
+        assert contents(await desk.walk()) == ["here"]
+        assert desk.left_out == [("archived threads", reason)]
+        assert server.take().count("archived") == (is_first or asked_again)
+    assert [record for record in caplog.records if record.exc_info] == []
+
+    if asked_again:
+        server.listing = None
+        assert contents(await desk.walk()) == ["in thread 0", "here"]
+        assert desk.left_out == []
+
+
+async def test_a_list_of_threads_that_stands_still_ends_the_walk_and_says_so(
+    server: DeskServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "LISTING_PAGE_SIZE", 3)
+    for number in range(3):
+        server.archive(number, number + 1)
+    server.listing = lambda: respond({"threads": server.archived, "members": [], "has_more": True})
+    desk = Desk(server)
+
+    for _ in range(2):
+        with pytest.raises(recall.CursorDidNotAdvance, match="is not before the cursor"):
+            await desk.walk()
+
+    assert server.take().count("archived") == 4
 
 
 async def test_more_threads_than_a_question_may_open_are_named(

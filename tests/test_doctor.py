@@ -24,6 +24,7 @@ import recall
 from tests.beside_the_bot import run
 from tests.guild_server import GuildServer, serve_guild
 from tests.payloads import CHANNEL, FORUM, GUILD, SECRET, channel, overwrite
+from tests.small_disks import mount, small_disk
 
 ENVIRON = {"DISCORD_TOKEN": "made.up.token"}
 NO_HISTORY = overwrite(GUILD, deny=discord.Permissions(read_message_history=True))
@@ -259,6 +260,38 @@ async def test_what_is_no_mirror_or_a_newer_one_is_wrong(tmp_path: Path) -> None
         connection.execute("PRAGMA user_version = 99")
     (found,) = mirror_findings(tmp_path / "newer.sqlite")
     assert (found.state, "newer version" in found.found) == ("wrong", True)
+
+
+@pytest.mark.parametrize("name", ["mirror", "state"])
+async def test_a_file_that_is_only_locked_is_not_to_be_deleted(
+    mirrored: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("recall_bot.mirror.readonly.BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(at_home, "LOCKED_SECONDS", 0.0)
+    path = mirrored.with_name(f"{name}.sqlite")
+    if name == "state":
+        await State(str(path), now=lambda: 0.0).switch(1, 9, on=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("CREATE TABLE another(it)")
+        config = Config(mirror=MirrorConfig(path=str(path)), state=StateConfig(path=str(path)))
+        (found,) = getattr(at_home, name)(config)
+        other.rollback()
+    assert (found.state, found.found) == ("wrong", f"{path} is locked by another process")
+    assert "Do not delete it" in found.advice
+
+
+async def test_a_state_file_that_cannot_be_written_is_wrong(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", "1m") as disk:
+        path = disk / "state.sqlite"
+        config = Config(state=StateConfig(path=str(path)))
+        await State(str(path), now=lambda: 0.0).switch(1, 9, on=True)
+        mount("-o", "remount,ro", str(disk))
+        found = list(at_home.state(config))
+        assert [each.state for each in found] == ["wrong", "ok"]
+        assert found[0].found == f"{path} cannot be written to"
+        assert states(list(at_home.state(Config(state=StateConfig(path=str(disk / "none.sqlite")))))) == ["wrong"]
 
 
 async def test_a_broken_mirror_that_was_set_aside_is_named(mirrored: Path) -> None:

@@ -143,6 +143,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "bot/shown.py",
         "bot/terminal/output.py",
         "bot/unpinning.py",
+        "recall/effects.py",
         "recall/records.py",
     ),
     "regex": (

@@ -174,6 +174,7 @@ async def status(served: Served, headers: dict[str, str], *, method: str = "POST
 
 async def test_who_bears_no_token_or_comes_by_another_name_is_not_let_in(served: Served) -> None:
     assert await status(served, BEARER) == 200
+    assert await status(served, {"Authorization": f"bearer {TOKEN}"}) == 200  # a scheme has no case
     for given in (None, TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}0", "Bearer", "Bearer \x7f"):
         assert await status(served, {} if given is None else {"Authorization": given}) == 401, given
     for host in ("evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "localhost:1"):

@@ -270,6 +270,8 @@ async def test_what_does_not_fit_or_would_hide_something_is_one_sentence(source:
     [
         ("search", {}, "The argument query is missing."),
         ("search", {"query": ""}, "The argument query is wrong: expected text of length >= 1."),
+        ("search", {"query": " \t"}, "The argument query holds nothing to look for."),
+        ("pins", {"a\n\u202eb": 1}, "There is no argument 'a\\n\\u202eb' here;"),
         ("search", {"query": "x", "limit": 101}, "The argument limit is wrong: expected an integer <= 100."),
         ("search", {"query": "x", "limit": "ten"}, "The argument limit is wrong: expected an integer, got text."),
         ("search", {"query": "x", "sort": "worst"}, "The argument sort is wrong: invalid enum value 'worst'."),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import stat
 import subprocess
@@ -284,6 +285,48 @@ async def test_a_broken_file_is_set_aside_and_begun_anew(tmp_path: Path) -> None
     assert await world.page() == [(40, "text")]
     await world.mirror.close()
     assert len(list(tmp_path.glob("mirror.sqlite.broken-*"))) == 1
+
+
+async def test_a_file_that_is_replaced_by_garbage_under_us_is_set_aside_and_begun_anew(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "mirror.sqlite"
+    await world.write(row(40, "a secret"))
+    await world.mirror.database.checkpoint()
+    (tmp_path / "garbage").write_bytes(b"this is no database, whatever its name says" * 1_000)
+    (tmp_path / "garbage").replace(path)
+
+    assert await world.mirror.page(ROOM, None, 10) is None
+    await world.write(row(40, "a secret"))
+
+    assert await world.page() == [(40, "a secret")]
+    assert sum("set aside" in record.getMessage() for record in caplog.records) == 1
+    assert "secret" not in caplog.text
+
+
+async def test_a_file_that_is_overwritten_in_place_never_answers_wrongly_and_is_begun_anew(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "mirror.sqlite"
+    await world.write(*[row(number, f"a secret {number}") for number in range(400, 0, -1)])
+    await world.mirror.database.checkpoint()
+    path.write_bytes(b"this is no database, whatever its name says" * 10_000)
+
+    for number in range(401, 404):  # SQLite notices no sooner than it reads what it does not remember
+        with contextlib.suppress(MirrorDown):
+            found = await world.mirror.page(ROOM, None, 500)
+            assert found is None or all(each.content == f"a secret {each.sequence}" for each in found.rows)
+        with contextlib.suppress(MirrorDown):
+            await world.write(row(number, f"a secret {number}"), low=number)
+    await world.mirror.close()
+    again = World(mirror_at(str(path), world.time))
+    await again.mirror.new_epoch(1)
+    await again.write(row(40))
+
+    assert await again.page() == [(40, "text")]
+    await again.mirror.close()
+    assert sum("set aside" in record.getMessage() for record in caplog.records) == 1
+    assert "secret" not in caplog.text
 
 
 async def test_a_newer_file_is_refused_and_untouched(tmp_path: Path) -> None:

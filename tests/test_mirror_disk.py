@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,27 +19,10 @@ from recall_bot.threads import ThreadLists
 from recall_bot.wiring import connected_shards, make_reads
 
 import recall
+from tests.small_disks import mount, small_disk
 from tests.workshop import Workshop, open_workshop
 
 MESSAGES = 400
-
-
-def mount(*arguments: str) -> None:
-    """Mount, or skip the test where that is not permitted."""
-    try:
-        subprocess.run(["mount", *arguments], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this user may not mount a small disk")
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    folder.mkdir()
-    mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder))
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 class Told:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import simcord
 from recall_bot.commands.recall import FORGOTTEN, HELP
 from recall_bot.config import Config, MirrorConfig, StateConfig
-from recall_bot.state import NotSaved, State
+from recall_bot.state import STATE_RETRY_SECONDS, NotSaved, State
 from simcord.actors import MemberActor
 from simcord.builders import ChannelHandle
 
@@ -140,6 +141,28 @@ async def test_a_change_that_cannot_be_saved_is_refused_and_not_made(stage: Stag
     path.mkdir()
     assert "could not write that down" in await told(stage, "enable", who=keeper, where=stage.quiet)
     assert await markers_reacted(stage, stage.quiet) == []
+
+
+async def test_who_is_to_be_forgotten_is_not_stored_either_where_the_bot_starts_while_that_cannot_be_read(
+    env: simcord.Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recall_bot.state.BUSY_SECONDS", 0.0)
+    stage = await set_stage(env, configured())
+    await told(stage, "forget-me", who=stage.ben)
+    with closing(sqlite3.connect(tmp_path / "state.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        await stage.restart()
+        await stage.ben.send(stage.channel, "unforgettable-words")
+        answer = await ask(stage, "search", query="unforgettable-words")
+        assert quoted(answer)  # from Discord
+        assert b"unforgettable-words" not in stored_texts(tmp_path)
+        other.rollback()
+
+    await env.advance_time(STATE_RETRY_SECONDS)
+    await stage.ada.send(stage.channel, "ordinary-words")
+    await ask(stage, "search", query="words")
+    assert b"unforgettable-words" not in stored_texts(tmp_path)
+    assert b"ordinary-words" in stored_texts(tmp_path)
 
 
 async def test_a_state_that_cannot_be_read_starts_with_the_configuration(tmp_path: Path, caplog: Any) -> None:

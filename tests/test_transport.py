@@ -72,6 +72,22 @@ async def slowed_for_long(_request: web.Request) -> web.StreamResponse:
     return respond({**SLOWED, "retry_after": 3600.0}, 429, Via="1.1 google")
 
 
+async def half_a_document(_request: web.Request) -> web.StreamResponse:
+    return web.Response(text='[{"id": "1", ', content_type="application/json", charset=None)
+
+
+async def a_page_of_html(_request: web.Request) -> web.StreamResponse:
+    return web.Response(text="<html>at work</html>", content_type="text/html")
+
+
+async def no_page(_request: web.Request) -> web.StreamResponse:
+    return respond({"message": "not a page"})
+
+
+async def no_messages(_request: web.Request) -> web.StreamResponse:
+    return respond([{"id": "1"}])
+
+
 async def never(_request: web.Request) -> web.StreamResponse:
     await asyncio.get_running_loop().create_future()
     raise AssertionError
@@ -87,6 +103,10 @@ FAILURES: list[tuple[list[Any], UnavailableKind]] = [
     ([400], "discord_down"),
     ([reset, reset], "discord_down"),  # aiohttp asks a second time on a fresh connection
     ([half_a_page], "discord_down"),
+    ([half_a_document], "discord_down"),
+    ([a_page_of_html], "discord_down"),
+    ([no_page], "discord_down"),
+    ([no_messages], "discord_down"),
 ]
 
 
@@ -124,7 +144,7 @@ async def test_a_rate_limit_beyond_patience_is_told(monkeypatch: pytest.MonkeyPa
         assert await refused_with(server) == "rate_limited"
 
 
-@pytest.mark.parametrize("answer", [never, slowed_for_long, 500])
+@pytest.mark.parametrize("answer", [never, slowed_for_long, 500, 502])
 async def test_the_deadline_ends_a_request_that_does_not(server: HistoryServer, answer: Any) -> None:  # R2
     server.answers = [None, answer]
     clock = iter([0.0, 0.0]).__next__

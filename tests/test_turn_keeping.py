@@ -60,6 +60,23 @@ async def test_the_request_of_a_viewer_that_is_first_met_is_an_input_of_its_own_
     assert turn.turn.inputs == RowRange(20, 30)
     assert turn.request is Whereabouts.HERE
     assert host.keeper.is_held(turn)
+    assert await host.state.read_mark(HERE) == ReadMark("main", 19)
+
+
+async def test_what_a_turn_that_was_never_compiled_has_not_carried_is_an_input_of_the_next(host: Host) -> None:
+    for text in ("the request", "another", "a third"):
+        host.room.say(text)
+    first = await host.open(10)
+    host.keeper.close(first.id)
+    again = await host.open(30)
+    assert again.turn.inputs == RowRange(10, 30)
+    assert await host.compile(again)
+    assert (await host.open(30)).turn.inputs is None
+
+
+async def test_a_request_that_is_newer_than_all_there_is_sets_no_mark(host: Host) -> None:
+    host.room.say("the request")
+    await host.open(999)
     assert await host.state.read_mark(HERE) is None
 
 
@@ -101,10 +118,10 @@ async def test_only_a_committed_compile_moves_the_mark_that_is_kept(host: Host) 
     host.room.say("a")
     turn = await host.open(10)
     await host.compile(turn, preview=True)
-    assert await host.state.read_mark(HERE) is None
+    assert await host.state.read_mark(HERE) == ReadMark("main", 9)
     with pytest.raises(OverBudget):
         await host.keeper.compile(turn, host.room.desk, CompileRequest(1, 1))
-    assert await host.state.read_mark(HERE) is None
+    assert await host.state.read_mark(HERE) == ReadMark("main", 9)
     await host.compile(turn)
     assert await host.state.read_mark(HERE) == ReadMark("main", 10)
     host.room.say("b")

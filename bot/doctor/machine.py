@@ -22,6 +22,7 @@ from .finding import Finding, note, ok, wrong
 
 OLDEST_SQLITE: Final = (3, 38, 0)  # the first whose JSON functions are always there
 ROOM_BYTES: Final = 256 * 2**20  # free on the disk, for the mirror to be rewritten
+LOCKED_SECONDS: Final = 2.0  # as the bot waits for the state file
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 PACKAGES: Final = ("recall-bot", "discord.py", "regex", "msgspec", "aiosqlite")
 
@@ -95,6 +96,9 @@ def _file(path: Path) -> Iterator[Finding]:
     try:
         connection = open_read_only(path)
     except MirrorUnreadable as error:
+        if _is_locked(error.problem):
+            yield _locked("mirror", path)
+            return
         advice = "Delete it: only time is lost. The bot would set it aside, and begin another."
         yield wrong("mirror", error.sentence, advice)
         return
@@ -107,6 +111,9 @@ def _file(path: Path) -> Iterator[Finding]:
         ((places,),) = connection.execute("SELECT COUNT(*) FROM places").fetchall()
         ((rows,),) = connection.execute("SELECT COUNT(*) FROM rows").fetchall()
     except sqlite3.Error as error:
+        if _is_locked(error):
+            yield _locked("mirror", path)
+            return
         health, version, places, rows = str(error), 0, 0, 0
     finally:
         connection.close()
@@ -135,18 +142,45 @@ def state(config: Config) -> Iterator[Finding]:
         )
         return
     path = Path(config.state.path).absolute()
+    if not _is_writable(path):
+        advice = "Give it and its folder to whoever runs the bot: until then no channel can be switched on or off."
+        yield wrong("state", f"{path} cannot be written to", advice)
     if not path.exists():
-        yield ok("state", f"{path} begins with the first channel that is switched on")
+        if _is_writable(path):
+            yield ok("state", f"{path} begins with the first channel that is switched on")
         return
     try:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=LOCKED_SECONDS)
         try:
             ((switched,),) = connection.execute("SELECT COUNT(*) FROM switches WHERE is_on").fetchall()
             ((forgotten,),) = connection.execute("SELECT COUNT(*) FROM forgotten").fetchall()
         finally:
             connection.close()
     except sqlite3.Error as error:
-        advice = "Restore or delete it. Without it channels are on as the configuration says, and nobody is forgotten."
+        if _is_locked(error):
+            yield _locked("state", path)
+            return
+        advice = (
+            "Restore it: until then nothing is stored in the mirror. If you delete it, channels are on as the "
+            "configuration says, and nobody is forgotten."
+        )
         yield wrong("state", f"{path} cannot be read ({error})", advice)
         return
     yield ok("state", f"{path}: {switched:,} switched on by command, {forgotten:,} authors not to be stored")
+
+
+def _is_writable(path: Path) -> bool:
+    """Say whether a file may be changed, or made with its folders."""
+    there = next(each for each in (path, *path.parents) if each.exists())
+    return all(os.access(each, os.W_OK) for each in {there, path.parent} if each.exists())
+
+
+def _is_locked(problem: object) -> bool:
+    """Say whether a file is in use elsewhere, which is no fault of the file."""
+    code = getattr(problem, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def _locked(check: str, path: Path) -> Finding:
+    advice = f"Ask again. If it stays so, `fuser {path}` names the process that holds it. Do not delete it."
+    return wrong(check, f"{path} is locked by another process", advice)

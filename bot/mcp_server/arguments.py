@@ -217,7 +217,7 @@ class UnknownArgument(Refusal):
         self.known = ", ".join(known) or "none"
 
 
-_UNKNOWN = re.compile(r"^Object contains unknown field `(.*?)`")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(.*?)`", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(\w+)`")
 _TYPES: Final = {
     "str": "text",

@@ -107,7 +107,7 @@ class _Gate:
 
     def __init__(self, app: App, token: str, on_ended: Callable[[str], None]) -> None:
         self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._expected = token.encode()
         self._on_ended = on_ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +115,8 @@ class _Gate:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._expected):
             await _unauthorized(send)
             return
         await self._app(scope, receive, send)

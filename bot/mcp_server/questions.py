@@ -6,7 +6,7 @@ import unicodedata
 from typing import Any
 
 import recall
-from recall.text import collapse
+from recall.text import collapse, is_blank
 
 from .. import queries
 from ..contexts import fresh_nonce
@@ -15,6 +15,7 @@ from ..rendering.pin_rules import NO_ROLES, judged_notes
 from ..times import parse_after, parse_before
 from .answers import ToolAnswer, answer, coverage_fields, id_of, ids, reach, row_fields
 from .arguments import (
+    BadArgument,
     PinsArguments,
     ReadArguments,
     SearchArguments,
@@ -29,6 +30,8 @@ from .room import Room
 
 async def search(room: Room, asked: SearchArguments, owner: str | None) -> ToolAnswer:
     """Search a channel."""
+    if is_blank(asked.query):
+        raise BadArgument("query", "holds nothing to look for")
     nonce = fresh_nonce()
     before = None if asked.before is None else parse_before(str(asked.before), room.now()).sequence
     after = None if asked.after is None else parse_after(str(asked.after), room.now()).sequence

@@ -23,6 +23,7 @@ from .access import is_place
 from .answering import described
 from .deliberation import electorate_of, policy_of
 from .failures import REQUEST_FAILURES
+from .forgetting import forget_oldest
 from .pace import Pace
 from .pin_powers import policy_of as rules_of
 from .pin_powers import powers_in
@@ -151,8 +152,7 @@ class Acknowledgements:
             if mark.has == wanted:
                 return
             self._marks[message.id] = mark
-            while len(self._marks) > ACKS_REMEMBERED:
-                del self._marks[next(iter(self._marks))]
+            forget_oldest(self._marks, ACKS_REMEMBERED)
         mark.wanted = wanted
         if not mark.busy:
             await self._settle(message, mark)

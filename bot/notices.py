@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import discord
 
@@ -23,6 +23,7 @@ import recall
 
 from .answering import code_places, described
 from .failures import REQUEST_FAILURES
+from .forgetting import forget_oldest
 from .pace import Pace
 from .places import channel_of, may_react, may_reply, place_ids
 
@@ -39,8 +40,6 @@ AUTHORS_REMEMBERED = 10_000  # last notices kept for the cooldown
 LENGTH_EMOJI = "📏"
 
 _log = logging.getLogger(__name__)
-
-_K = TypeVar("_K")
 
 
 def notice_text(over: int, budget: int) -> str:
@@ -92,7 +91,7 @@ class Notices:
         if replayed:
             return
         self._present[message.id] = None
-        _forget_oldest(self._present, MESSAGES_REMEMBERED)
+        forget_oldest(self._present, MESSAGES_REMEMBERED)
         self._look(message, row)
 
     def edited(self, message: discord.Message, row: recall.LogMessage) -> None:
@@ -220,7 +219,7 @@ class Notices:
             return False
         self._last.pop(key, None)
         self._last[key] = now
-        _forget_oldest(self._last, AUTHORS_REMEMBERED)
+        forget_oldest(self._last, AUTHORS_REMEMBERED)
         return True
 
     async def _post(self, watch: _Watch, *, replies: bool) -> discord.PartialMessage:
@@ -257,8 +256,3 @@ class Notices:
 def partial_message(channel: MessageableChannel, message_id: int) -> discord.PartialMessage:
     """Return a handle for a message that holds nothing of its text."""
     return discord.PartialMessage(channel=channel, id=message_id)
-
-
-def _forget_oldest(known: dict[_K, Any], limit: int) -> None:
-    while len(known) > limit:
-        del known[next(iter(known))]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 
+from .forgetting import forget_oldest
+
 MINUTE_SECONDS = 60
 KEYS_REMEMBERED = 4_096  # places whose last minute is kept; only memory is at stake
 
@@ -31,8 +33,7 @@ class Pace:
             times.append(now)
         if times:
             self._admitted[key] = times  # put last: the first keys are the longest unused
-        while len(self._admitted) > KEYS_REMEMBERED:
-            del self._admitted[next(iter(self._admitted))]
+        forget_oldest(self._admitted, KEYS_REMEMBERED)
         return admitted
 
     def is_full(self, key: Hashable) -> bool:

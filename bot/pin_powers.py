@@ -18,6 +18,7 @@ from .access import Place
 from .config import Config, PinsConfig
 from .errors import Unavailable
 from .failures import wrapped_errors
+from .forgetting import forget_oldest
 from .places import place_ids
 from .queries import PinAuthority, PinPolicy, Powers
 from .roles import Roles
@@ -84,8 +85,7 @@ class PinPowers:
                 if failure.kind not in {"gone", "no_permission"}:
                     raise
         self._owners[thread_id] = str(found.owner_id) if isinstance(found, discord.Thread) else None
-        while len(self._owners) > OWNERS_KEPT:
-            del self._owners[next(iter(self._owners))]
+        forget_oldest(self._owners, OWNERS_KEPT)
         return self._owners[thread_id]
 
 

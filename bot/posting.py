@@ -40,6 +40,7 @@ from .answering import (
     tell,
 )
 from .errors import Refusal, sentence_of
+from .forgetting import forget_oldest
 from .marker_lines import checked_line
 from .pace import Pace
 from .places import place_ids
@@ -120,8 +121,7 @@ class Posts:
             raise MayNotPost("pace")
         self._last.pop(writer, None)
         self._last[writer] = now
-        while len(self._last) > WRITERS_REMEMBERED:
-            del self._last[next(iter(self._last))]
+        forget_oldest(self._last, WRITERS_REMEMBERED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from typing import Final, TypeAlias, TypeVar
 
 import recall
 
+from .forgetting import forget_oldest
+
 RECENT_PLACES: Final = 1_000  # channels and threads remembered
 RECENT_AUTHORS: Final = 200  # names remembered of each
 RECENT_LABELS: Final = 100
@@ -41,8 +43,7 @@ class Recent:
         """Take in rows that were read, in any order."""
         place = self._places.pop(place_id, None) or _Place()
         self._places[place_id] = place  # put last: the first is the longest unread
-        while len(self._places) > RECENT_PLACES:
-            del self._places[next(iter(self._places))]
+        forget_oldest(self._places, RECENT_PLACES)
         for row in rows:
             if isinstance(row.author, KnownAuthor):
                 _meet(place.authors, row.author, row.sequence)

@@ -16,6 +16,7 @@ import discord
 
 from .errors import Unavailable
 from .failures import wrapped_errors
+from .forgetting import forget_oldest
 from .single_rows import ROW_SECONDS
 
 ROLES_FRESH_SECONDS: Final = 60.0  # a guess: a role that is taken counts no longer than that
@@ -55,8 +56,7 @@ class Roles:
                 asked_at = self._clock()
                 member = await self._ask(guild, int(author_id))
             self._known[guild.id, author_id] = member, asked_at
-            while len(self._known) > ROLES_KEPT:
-                del self._known[next(iter(self._known))]
+            forget_oldest(self._known, ROLES_KEPT)
         return member
 
     async def _ask(self, guild: discord.Guild, user_id: int) -> discord.Member | None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from .errors import Busy, CoolingDown, GuildBusy
+from .forgetting import forget_oldest
 
 if TYPE_CHECKING:
     from .config import Config
@@ -68,8 +69,7 @@ class Walks:
                 del self._guilds[guild_id]
             self._last.pop(asker, None)
             self._last[asker] = self._clock()
-            while len(self._last) > MEMBERS_REMEMBERED:
-                del self._last[next(iter(self._last))]
+            forget_oldest(self._last, MEMBERS_REMEMBERED)
 
 
 @dataclass(frozen=True, slots=True)

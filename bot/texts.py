@@ -6,6 +6,8 @@ does the time of the last edit tell: a command's answer gets its text by an upda
 
 from __future__ import annotations
 
+from .forgetting import forget_oldest
+
 TEXTS_REMEMBERED = 10_000  # messages whose text is known by its hash; never the text itself
 
 
@@ -19,8 +21,7 @@ class Texts:
         """Take note of a new message."""
         self._known.pop(message_id, None)
         self._known[message_id] = hash(text)
-        while len(self._known) > TEXTS_REMEMBERED:
-            del self._known[next(iter(self._known))]
+        forget_oldest(self._known, TEXTS_REMEMBERED)
 
     def changed(self, message_id: int, text: str, *, edited: bool) -> bool:
         """Say whether an update changed the text, and take note of it.

@@ -22,6 +22,7 @@ import recall
 
 from .bounds import Bounds
 from .failures import wrapped_answers
+from .forgetting import forget_oldest
 from .links import SNOWFLAKE_BOUND
 
 LISTING_PAGE_SIZE: Final = 100  # the most that Discord gives in one answer
@@ -149,8 +150,7 @@ class ThreadLists:
         if known is None or known.parent is not parent:  # a client that connects anew makes channels anew
             known = ThreadList(parent, self._bounds)
         self._lists[parent.id] = known
-        if len(self._lists) > LISTS_KEPT:
-            del self._lists[next(iter(self._lists))]
+        forget_oldest(self._lists, LISTS_KEPT)
         return known
 
     def hears(self, guild: discord.Guild) -> bool:

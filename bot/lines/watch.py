@@ -23,6 +23,7 @@ import recall
 from ..access import Place, is_place
 from ..answering import SILENT, code_places, described, settings_of
 from ..failures import REQUEST_FAILURES
+from ..forgetting import forget_oldest
 from ..notices import partial_message
 from ..places import channel_of, may_react, may_reply, place_ids
 from .answerer import Answerer
@@ -76,8 +77,7 @@ class Lines:
         if replayed:
             return
         self._present[message.id] = None
-        while len(self._present) > MESSAGES_REMEMBERED:
-            del self._present[next(iter(self._present))]
+        forget_oldest(self._present, MESSAGES_REMEMBERED)
         self._look(message, row)
 
     def edited(self, message: discord.Message, row: recall.LogMessage) -> None:
@@ -216,8 +216,7 @@ class Lines:
             await self._withdraw(posted)
             return
         self._answers[message.id] = posted
-        while len(self._answers) > LINES_REMEMBERED:
-            del self._answers[next(iter(self._answers))]
+        forget_oldest(self._answers, LINES_REMEMBERED)
 
     async def _withdraw(self, answer: discord.PartialMessage) -> None:
         try:
